@@ -1,0 +1,56 @@
+# Two commands matter: `make demo` and `make test`. Both set up .venv by themselves.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test test-all test-oldest lint bench docs clean
+
+demo: $(VENV)/.demo
+	$(BIN)/unsway demo -o demo
+
+test: $(VENV)/.dev lint
+	$(BIN)/python -m pytest -m "not slow" -n 2
+
+test-all: $(VENV)/.dev lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-oldest: .venv-oldest/.installed
+	.venv-oldest/bin/python -m pytest -m "not slow" -n 2
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/logistic.py
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) .venv-oldest demo docs/_build .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=25.1"
+
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml
+	$(PIP) install --editable ".[cli,report]"
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(PIP) install --group dev --editable ".[cli,report]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) install --group docs
+	touch $@
+
+.venv-oldest/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip --quiet install --upgrade "pip>=25.1"
+	.venv-oldest/bin/python -m pip --quiet install --group oldest --editable ".[cli,report]"
+	touch $@

@@ -1,0 +1,42 @@
+"""Train models without the direct effect of a sensitive attribute.
+
+The public names live here; an engine is imported when its first name is used.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: Public name → the module that defines it.
+_HOMES = {
+    "DirectEffect": "criteria",
+    "EqualOpportunity": "criteria",
+    "EqualizedOdds": "criteria",
+    "Parity": "criteria",
+    "Objective": "core",
+    "Penalty": "core",
+    "Schedule": "core",
+    "OverlapWarning": "effects",
+    "Propensity": "effects",
+    "fit_surrogate": "effects",
+    "FairLogisticRegression": "models.logistic",
+    "score_gap": "audit.metrics",
+    "selection_rate_difference": "audit.metrics",
+    "make_synthetic": "datasets",
+    "make_world": "datasets",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unsway' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,64 @@
+"""Differences between the groups, with fairlearn's signature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..roles import check_sensitive, check_weights, vector
+
+
+def score_gap(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+) -> float:
+    """Return mean(p | z=1) − mean(p | z=0) of any scores; ``y_true`` is not used.
+
+    Examples
+    --------
+    >>> score_gap(None, [1.0, 0.5, 0.25, 0.25], sensitive_features=[1, 1, 0, 0])
+    0.5
+    """
+    scores = np.asarray(vector(y_pred, "y_pred")[0], dtype=np.float64)
+    z = check_sensitive(sensitive_features, len(scores), positive_level).values
+    weights = check_weights(sample_weight, len(scores))
+    weights = np.ones_like(scores) if weights is None else weights
+    ones, zeros = (
+        np.average(scores, weights=weights * z),
+        np.average(scores, weights=weights - weights * z),
+    )
+    return float(ones - zeros)
+
+
+def selection_rate_difference(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    threshold: float = 0.5,
+) -> float:
+    """Return P(selected | z=1) − P(selected | z=0), the paper's SPD, with its sign.
+
+    A row is selected when its score exceeds the threshold; fairlearn's
+    ``demographic_parity_difference`` is the absolute value of this on 0/1 predictions.
+
+    Examples
+    --------
+    >>> selection_rate_difference(None, [0.9, 0.6, 0.7, 0.2], sensitive_features=[1, 1, 0, 0])
+    0.5
+    """
+    scores = np.asarray(vector(y_pred, "y_pred")[0], dtype=np.float64)
+    return score_gap(
+        y_true,
+        (scores > threshold).astype(np.float64),
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+    )

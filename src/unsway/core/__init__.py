@@ -1,0 +1,22 @@
+"""Pure maths: penalties, the training objective, its curvature, and the training schedule."""
+
+from .curvature import CURVATURES, diagonal
+from .objective import Expansion, Losses, Objective, check_strength
+from .penalty import FORMS, Distance, Penalty
+from .schedule import Run, Schedule, Step, Trainable
+
+__all__ = [
+    "CURVATURES",
+    "FORMS",
+    "Distance",
+    "Expansion",
+    "Losses",
+    "Objective",
+    "Penalty",
+    "Run",
+    "Schedule",
+    "Step",
+    "Trainable",
+    "check_strength",
+    "diagonal",
+]

@@ -1,0 +1,53 @@
+"""Which library an array belongs to, and the two functions of a margin everything here needs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+#: An array of NumPy, CuPy, torch or JAX; the maths below uses what all four share.
+Array = Any
+
+
+def namespace(array: Array) -> Any:
+    """Return the module whose ``exp``, ``log1p`` and ``where`` take this array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> namespace(np.zeros(2)).__name__
+    'numpy'
+    """
+    if hasattr(array, "__array_namespace__"):
+        return array.__array_namespace__()
+    return sys.modules[type(array).__module__.partition(".")[0]]  # torch has no such method
+
+
+def softplus(margin: Array) -> Array:
+    """Return log(1 + exp(s)) without overflow: the log-loss of a row is softplus(s) − y·s.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> softplus(np.array([0.0, 800.0])).round(4).tolist()
+    [0.6931, 800.0]
+    """
+    xp = namespace(margin)
+    size = xp.abs(margin)
+    return xp.log1p(xp.exp(-size)) + (size + margin) / 2
+
+
+def sigmoid(margin: Array) -> tuple[Array, Array]:
+    """Return p = σ(s) and p′ = p(1−p), both accurate in the tails.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p, density = sigmoid(np.array([0.0]))
+    >>> float(p[0]), float(density[0])
+    (0.5, 0.25)
+    """
+    xp = namespace(margin)
+    tail = xp.exp(-xp.abs(margin))
+    whole = 1 + tail
+    return xp.where(margin >= 0, 1 / whole, tail / whole), tail / (whole * whole)

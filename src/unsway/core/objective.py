@@ -1,0 +1,172 @@
+"""What training minimises: (1−λ)·log-loss + λ·penalty, with its derivatives in the margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from .arrays import Array, sigmoid, softplus
+from .penalty import Penalty
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The two halves of an objective at one model: mean log-loss and fairness penalty."""
+
+    utility: float
+    penalty: float
+
+    def whole(self, strength: float) -> float:
+        """Return (1−λ)·utility + λ·penalty."""
+        return (1 - strength) * self.utility + strength * self.penalty
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The objective to second order around a margin, scaled by the total weight W.
+
+    ::
+
+        W·f(s + d) ≈ W·f(s) + gradientᵀd + ½ dᵀHd
+        H = diag(utility_curvature + bend) + V·diag(stiffness)·Vᵀ,   V = diag(density)·A
+
+    An engine takes what it can use: logistic regression all of it, a booster the gradient and a
+    diagonal in place of H (see `unsway.core.curvature`).
+
+    Parameters
+    ----------
+    losses : Losses
+        The two halves of f, unscaled.
+    statistics : array of shape (K,)
+        ζ.
+    gradient : array of shape (n,)
+        (1−λ)·w(p−y) + λ·W·p′·[A h′].
+    utility_curvature : array of shape (n,)
+        (1−λ)·w·p′, never negative.
+    bend : array of shape (n,)
+        λ·W·p″·[A h′], of either sign.
+    density : array of shape (n,)
+        p′, which turns A into V.
+    stiffness : array of shape (K,)
+        λ·W·h″.
+    """
+
+    losses: Losses
+    statistics: Array
+    gradient: Array
+    utility_curvature: Array
+    bend: Array
+    density: Array
+    stiffness: Array
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The training objective f = (1−λ)·L + λ·R of a margin s, with p = σ(s).
+
+    ::
+
+        L = Σ_i w_i (log(1+exp(s_i)) − y_i s_i) / W,   W = Σ_i w_i
+
+    L is a mean, so λ weighs it against R alike on ten rows and on ten million; boosters, which
+    sum derivatives over rows, are handed those of W·f.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        R.
+    target : array of shape (n,)
+        y: labels 0/1, or real-valued fair targets.
+    strength : float
+        λ, at least 0 and below 1.
+    sample_weight : array of shape (n,), optional
+        w; a weight of 2 is the same as the row twice.
+
+    Notes
+    -----
+    The derivatives are those of `Expansion`. ``value`` is differentiable by torch and JAX.
+
+    Examples
+    --------
+    At the margin 0 every score is ½, the log-loss log 2, and parity holds:
+
+    >>> import numpy as np
+    >>> from unsway.core import Distance, Penalty
+    >>> A = np.array([[0.5], [0.5], [-0.5], [-0.5]])
+    >>> parity = Penalty(A, Distance.of(["match"], np.zeros(1)), names=("gap",))
+    >>> objective = Objective(parity, np.array([1.0, 1.0, 0.0, 1.0]), strength=0.5)
+    >>> round(float(objective.value(np.zeros(4))), 6)
+    0.346574
+    """
+
+    penalty: Penalty
+    target: Array
+    strength: float
+    sample_weight: Array | None = None
+
+    def __post_init__(self) -> None:
+        check_strength(self.strength)
+
+    def at(self, strength: float) -> Objective:
+        """Return the same objective with another λ."""
+        return replace(self, strength=strength)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """W: the weights summed over all rows and workers, the number of rows without weights."""
+        if self.sample_weight is None:
+            local = float(self.target.shape[0])
+        else:
+            local = float(self.sample_weight.sum())
+        return float(self.penalty.reduce(np.array([local]))[0])
+
+    def value(self, margin: Array) -> Array:
+        """Return f(s)."""
+        scores, _ = sigmoid(margin)
+        fairness = self.penalty.value(scores)
+        return (1 - self.strength) * self.log_loss(margin) + self.strength * fairness
+
+    def losses(self, margin: Array) -> Losses:
+        """Return the two halves of f at a margin."""
+        scores, _ = sigmoid(margin)
+        return Losses(float(self.log_loss(margin)), float(self.penalty.value(scores)))
+
+    def log_loss(self, margin: Array) -> Array:
+        """Return L, summed over workers."""
+        rows = softplus(margin) - self.target * margin
+        if self.sample_weight is not None:
+            rows = rows * self.sample_weight
+        return self.penalty.reduce(rows.sum().reshape(1))[0] / self.total_weight
+
+    def expand(self, margin: Array) -> Expansion:
+        """Return value, gradient and Hessian of W·f at a margin, in parts."""
+        utility = float(self.log_loss(margin))
+        scores, density = sigmoid(margin)
+        zeta = self.penalty.statistics(scores)
+        distance, weight = self.penalty.distance, self.strength * self.total_weight
+        pull = self.penalty.matrix @ (weight * distance.slope(zeta))
+        pull *= density
+        gradient = scores - self.target
+        gradient *= 1 - self.strength
+        curvature = (1 - self.strength) * density
+        if self.sample_weight is not None:
+            gradient *= self.sample_weight
+            curvature *= self.sample_weight
+        gradient += pull
+        return Expansion(
+            losses=Losses(utility, float(distance.value(zeta))),
+            statistics=zeta,
+            gradient=gradient,
+            utility_curvature=curvature,
+            bend=(1 - 2 * scores) * pull,
+            density=density,
+            stiffness=weight * distance.curvature(zeta),
+        )
+
+
+def check_strength(strength: float) -> None:
+    """Raise unless 0 ≤ λ < 1."""
+    if not 0 <= strength < 1:
+        raise ValueError(f"strength must be at least 0 and below 1; got {strength!r}")

@@ -1,0 +1,209 @@
+"""The controlled direct effect of z on the scores, as a penalty."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+
+from ..core import FORMS, Distance, Penalty
+from ..effects import BASES, Propensity, Surrogate, SurrogateDesign, warn_about_overlap
+from ..roles import Floats
+
+#: How the distance between the scores' surrogate and the fair one is measured.
+NORMS = ("coefficient", "function")
+
+
+class DirectEffect(BaseEstimator):
+    """Remove the direct effect of z, keep what goes through the covariates.
+
+    The scores p are regressed on the propensity score b and on z, as the labels were::
+
+        E[p | z, b] = Σ_k α̃_k b^k + z Σ_k β̃_k b^k
+
+    A model blind to z absorbs its direct effect through proxies: its slope in b is too steep. The
+    penalty holds α̃ to γ_k = α_k + ½β_k, the labels' own slope with the direct effect evened out,
+    and β̃ to 0. Unlike parity, it leaves the groups as different as their fair covariates make them.
+
+    Parameters
+    ----------
+    outcome_degree, effect_degree : int
+        N1 and N2, the degrees of α and β in b. N1 ≥ N2 + 1 is recommended: with fewer, a non-zero β̃
+        can be mere misfit of the outcome curve.
+    norm : {"coefficient", "function"}
+        ``"coefficient"`` (the paper's) sums squared differences of coefficients. ``"function"``
+        measures the mean squared difference of the two curves over the rows, in units of the spread
+        of b; it is two-sided and does not depend on how b is scaled.
+    basis : {"polynomial", "spline"}
+        Powers of b, or cubic B-splines (function norm only).
+    form : {"interval", "match", "paper"}
+        How α̃ is held to γ in the coefficient norm: the distance to the interval between 0 and γ,
+        the plain difference, or the paper's indicator form as printed.
+    propensity : Propensity or scikit-learn classifier, optional
+        Model of b. A bare classifier is wrapped in `Propensity`.
+    max_extreme_share : float
+        Warn when a larger share of b lies outside [.05, .95].
+
+    Notes
+    -----
+    Coefficient norm: A = Γ(ΓᵀΓ)⁻¹ without the column of α̃₀, computed by QR. Function norm:
+    A = Q/(√n·sd(b)) with Q an orthonormal basis of Γ's columns beside the constant. In both the
+    mean of the scores is left free.
+
+    References
+    ----------
+    Di Stefano, Hickey & Vasileiou (2020), arXiv:2002.10774.
+
+    Examples
+    --------
+    >>> DirectEffect(outcome_degree=2, effect_degree=1)
+    DirectEffect(effect_degree=1, outcome_degree=2)
+    """
+
+    def __init__(
+        self,
+        outcome_degree: int = 1,
+        effect_degree: int = 0,
+        *,
+        norm: str = "coefficient",
+        basis: str = "polynomial",
+        form: str = "interval",
+        propensity: Any = None,
+        max_extreme_share: float = 0.6,
+    ) -> None:
+        self.outcome_degree = outcome_degree
+        self.effect_degree = effect_degree
+        self.norm = norm
+        self.basis = basis
+        self.form = form
+        self.propensity = propensity
+        self.max_extreme_share = max_extreme_share
+
+    def fit(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> FittedDirectEffect:
+        """Fit the propensity score on these rows; z is 0/1."""
+        self._check()
+        model = self._propensity()
+        scores = model.fit_predict(X, z, sample_weight)
+        warn_about_overlap(scores, max_share=self.max_extreme_share)
+        return FittedDirectEffect(clone(self), model, scores)
+
+    def _propensity(self) -> Propensity:
+        if self.propensity is None:
+            return Propensity()
+        if isinstance(self.propensity, Propensity):
+            return clone(self.propensity)
+        return Propensity(self.propensity)
+
+    def _check(self) -> None:
+        for name, choices in (("norm", NORMS), ("basis", BASES), ("form", FORMS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"unknown {name} {getattr(self, name)!r}; choose from {', '.join(choices)}"
+                )
+        for name, smallest in (("outcome_degree", 1), ("effect_degree", 0)):
+            degree = getattr(self, name)
+            if not isinstance(degree, (int, np.integer)) or degree < smallest:
+                raise ValueError(
+                    f"{name} must be an integer of at least {smallest}; got {degree!r}"
+                )
+        if self.basis == "spline" and self.norm == "coefficient":
+            raise ValueError(
+                "basis='spline' has no coefficients to compare; use norm='function' with it"
+            )
+        if self.effect_degree >= self.outcome_degree:
+            warnings.warn(
+                f"effect_degree={self.effect_degree} is not below outcome_degree="
+                f"{self.outcome_degree}: part of the effect's coefficients may be misfit of the "
+                f"outcome curve; outcome_degree={self.effect_degree + 1} avoids that",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+@dataclass(frozen=True)
+class FittedDirectEffect:
+    """A direct-effect criterion with its propensity score, at certain rows.
+
+    An estimator takes it in place of the criterion, so that many strengths share one propensity.
+
+    Parameters
+    ----------
+    criterion : DirectEffect
+        The settings.
+    propensity : Propensity
+        The fitted model of b.
+    scores : array of shape (n,)
+        b at the rows.
+    """
+
+    criterion: DirectEffect
+    propensity: Propensity
+    scores: Floats = field(repr=False)
+
+    def at(self, X: Any) -> FittedDirectEffect:
+        """Return the same at other rows, their b predicted."""
+        return replace(self, scores=self.propensity.predict(X))
+
+    def take(self, rows: NDArray[np.intp]) -> FittedDirectEffect:
+        """Return the same at some of its rows, their b as it is."""
+        return replace(self, scores=self.scores[rows])
+
+    def surrogate(
+        self, target: Floats, z: Floats, sample_weight: Floats | None = None
+    ) -> Surrogate:
+        """Return the surrogate of labels or scores at the rows."""
+        return self._design(z, sample_weight).fit(target)
+
+    def penalty(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Penalty:
+        """Return the penalty on scores at the rows, held to the labels' fair surrogate."""
+        design = self._design(z, sample_weight)
+        labels = design.fit(y)
+        if self.criterion.norm == "coefficient":
+            return self._coefficient_penalty(design, labels)
+        return self._function_penalty(design, labels, sample_weight)
+
+    def _design(self, z: Floats, sample_weight: Floats | None) -> SurrogateDesign:
+        if len(z) != len(self.scores):
+            raise ValueError(
+                f"the criterion was fitted on {len(self.scores)} rows but z has {len(z)}; use "
+                "at(X) for other rows"
+            )
+        return SurrogateDesign.of(
+            self.scores,
+            z,
+            outcome_degree=self.criterion.outcome_degree,
+            effect_degree=self.criterion.effect_degree,
+            basis=self.criterion.basis,
+            sample_weight=sample_weight,
+        )
+
+    def _coefficient_penalty(self, design: SurrogateDesign, labels: Surrogate) -> Penalty:
+        n_alpha, n_beta = design.outcome_basis.degree, design.effect_basis.degree + 1
+        return Penalty(
+            design.coefficient_rows()[:, 1:].copy(),
+            Distance.of(
+                [self.criterion.form] * n_alpha + ["match"] * n_beta,
+                np.r_[labels.fair_coefficients[1:], np.zeros(n_beta)],
+            ),
+            names=(
+                *(f"alpha_{k + 1}" for k in range(n_alpha)),
+                *(f"beta_{k}" for k in range(n_beta)),
+            ),
+        )
+
+    def _function_penalty(
+        self, design: SurrogateDesign, labels: Surrogate, sample_weight: Floats | None
+    ) -> Penalty:
+        weights = np.ones_like(self.scores) if sample_weight is None else sample_weight
+        spread = np.cov(self.scores, aweights=weights, ddof=0).item()
+        matrix = design.orthonormal_rows()[:, 1:] / np.sqrt(weights.sum() * spread)
+        return Penalty(
+            matrix,
+            Distance.of(["match"] * matrix.shape[1], matrix.T @ labels.fair(self.scores)),
+            names=tuple(f"direction_{k + 1}" for k in range(matrix.shape[1])),
+            spectral=1 / (weights.sum() * spread),
+        )

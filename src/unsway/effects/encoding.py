@@ -1,0 +1,72 @@
+"""Any table as a numeric matrix, for nuisance models that take nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from ..roles import Column, columns
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Scale numbers, mark and fill what is missing, and one-hot the categories of a table.
+
+    Numeric and boolean columns get the median where missing plus a 0/1 column that says so; every
+    other column is one-hot, a missing value being a level and an unseen level all zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> TableEncoder().fit_transform(np.array([[1.0], [3.0], [np.nan]])).round(2).tolist()
+    [[-1.22, -0.71], [1.22, -0.71], [0.0, 1.41]]
+    """
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn medians, scales and levels."""
+        table = list(columns(X))
+        self.numeric_ = [column.name for column in table if not column.categorical]
+        self.categorical_ = [column.name for column in table if column.categorical]
+        self.numbers_ = self.levels_ = None
+        if self.numeric_:
+            imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+            self.numbers_ = make_pipeline(imputer, StandardScaler())
+            self.numbers_.fit(_numbers(table, self.numeric_))
+        if self.categorical_:
+            self.levels_ = OneHotEncoder(handle_unknown="ignore")
+            self.levels_.fit(_select(table, self.categorical_))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the matrix: dense without categories, sparse with them."""
+        check_is_fitted(self, "numeric_")
+        table = list(columns(X))
+        parts = []
+        if self.numbers_ is not None:
+            parts.append(self.numbers_.transform(_numbers(table, self.numeric_)))
+        if self.levels_ is not None:
+            parts.append(self.levels_.transform(_select(table, self.categorical_)))
+        return parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
+
+
+def _select(table: list[Column], names: list[str]) -> NDArray[Any]:
+    found = {column.name: column.values for column in table}
+    absent = [name for name in names if name not in found]
+    if absent:
+        raise ValueError(f"X lacks {absent[0]!r}, which was there in fit")
+    return np.column_stack([found[name] for name in names])
+
+
+def _numbers(table: list[Column], names: list[str]) -> NDArray[np.float64]:
+    matrix = _select(table, names)
+    infinite = np.isinf(matrix).any(axis=0)
+    if infinite.any():
+        raise ValueError(f"X contains infinity in {names[int(np.argmax(infinite))]!r}")
+    return matrix

@@ -1,0 +1,170 @@
+"""The propensity score b(X) = P(z=1 | X): how the covariates give the sensitive attribute away."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.fixes import parse_version
+from sklearn.utils.validation import check_is_fitted
+
+from ..roles import Floats, take
+from .encoding import TableEncoder
+
+#: Scoring of the default model's C by the name users say.
+SCORINGS = {"log_loss": "neg_log_loss", "accuracy": "accuracy"}
+
+
+class OverlapWarning(UserWarning):
+    """Many propensities are near 0 or 1: the data say little about the direct effect there."""
+
+
+class Propensity(BaseEstimator):
+    """The propensity score b(X) = P(z=1 | X).
+
+    It is a balancing score: given b, the covariates no longer tell the groups apart, so one number
+    per person stands for all of X when the direct effect is measured.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, optional
+        Fitted on X exactly as it is given. By default an L1 logistic regression over a table
+        encoded by `TableEncoder` (missing values and categories are welcome), its C chosen by
+        cross-validation.
+    scoring : {"log_loss", "accuracy"}
+        How C is chosen. ``"accuracy"`` is the paper's choice; it can pick a constant b.
+    Cs : sequence of float
+        The values of C tried.
+    cv : int
+        Folds, for choosing C and for cross-fitting.
+    cross_fit : bool
+        Whether the rows it is fitted on get scores from models that have not seen them.
+    clip : float
+        Scores are kept within [clip, 1−clip].
+    random_state : int, optional
+        Seed of the folds.
+    n_jobs : int, optional
+        Parallel fits while choosing C.
+
+    References
+    ----------
+    Rosenbaum & Rubin (1983), Biometrika 70(1), 41–55.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, z = np.repeat([[0.0], [1.0]], 50, axis=0), np.tile([0, 0, 0, 1, 1], 20)
+    >>> Propensity(LogisticRegression()).fit(X, z).predict(X[:1]).round(2).tolist()
+    [0.4]
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        scoring: str = "log_loss",
+        Cs: Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
+        cv: int = 5,
+        cross_fit: bool = False,
+        clip: float = 1e-3,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.scoring = scoring
+        self.Cs = Cs
+        self.cv = cv
+        self.cross_fit = cross_fit
+        self.clip = clip
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> Self:
+        """Fit P(z=1 | X) on all rows; z is 0/1."""
+        self._check(z)
+        self.model_ = self._fit_one(X, z, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return b for each row of X."""
+        check_is_fitted(self, "model_")
+        return self._scores(self.model_, X)
+
+    def fit_predict(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> Floats:
+        """Fit, and return b for the same rows: out of fold where ``cross_fit`` is set."""
+        self.fit(X, z, sample_weight)
+        if not self.cross_fit:
+            return self.predict(X)
+        scores = np.empty(len(z))
+        for train, test in self._folds().split(np.zeros(len(z)), z):
+            weight = None if sample_weight is None else sample_weight[train]
+            model = self._fit_one(take(X, train), z[train], weight)
+            scores[test] = self._scores(model, take(X, test))
+        return scores
+
+    def _check(self, z: Floats) -> None:
+        if self.scoring not in SCORINGS:
+            raise ValueError(f"unknown scoring {self.scoring!r}; choose from {', '.join(SCORINGS)}")
+        if not 0 <= self.clip < 0.5:
+            raise ValueError(f"clip must be at least 0 and below 0.5; got {self.clip!r}")
+        counts = np.bincount(np.asarray(z, dtype=int), minlength=2)
+        folded = self.estimator is None or self.cross_fit
+        smallest = (
+            self.cv * (2 if self.estimator is None and self.cross_fit else 1) if folded else 1
+        )
+        if counts.min() < smallest:
+            raise ValueError(
+                f"a sensitive level has {counts.min()} rows, but {self.cv}-fold cross-validation "
+                f"of the propensity needs at least {smallest} so that no fold misses it; lower cv"
+            )
+
+    def _folds(self) -> StratifiedKFold:
+        return StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
+
+    def _fit_one(self, X: Any, z: Floats, sample_weight: Floats | None) -> Any:
+        model = self._default() if self.estimator is None else clone(self.estimator)
+        last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+        weights = {} if sample_weight is None else {f"{last}sample_weight": sample_weight}
+        with sklearn.config_context(enable_metadata_routing=False):
+            return model.fit(X, z.astype(int), **weights)
+
+    def _default(self) -> Pipeline:
+        """Return the L1 logistic regression with its search for C, not fitted."""
+        new_style = parse_version(sklearn.__version__) >= parse_version("1.8")
+        lasso = {"l1_ratio": 1.0} if new_style else {"penalty": "l1"}
+        search = GridSearchCV(
+            LogisticRegression(solver="liblinear", random_state=self.random_state, **lasso),
+            {"C": list(self.Cs)},
+            scoring=SCORINGS[self.scoring],
+            cv=self._folds(),
+            n_jobs=self.n_jobs,
+        )
+        return make_pipeline(TableEncoder(), search)
+
+    def _scores(self, model: Any, X: Any) -> Floats:
+        probabilities: NDArray[Any] = model.predict_proba(X)
+        scores = np.asarray(probabilities[:, 1], dtype=np.float64)
+        return np.clip(scores, self.clip, 1 - self.clip)
+
+
+def warn_about_overlap(
+    scores: Floats, *, low: float = 0.05, high: float = 0.95, max_share: float = 0.6
+) -> None:
+    """Warn, with the numbers, if too many propensities lie outside [low, high]."""
+    outside = float(np.mean((scores < low) | (scores > high)))
+    if outside > max_share:
+        warnings.warn(
+            f"{outside:.0%} of the propensity scores lie outside [{low:g}, {high:g}] (more than "
+            f"{max_share:.0%}): there the data hold almost one group only, and what is said about "
+            "the direct effect rests on the shape of the surrogate",
+            OverlapWarning,
+            stacklevel=3,
+        )

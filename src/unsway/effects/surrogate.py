@@ -1,0 +1,244 @@
+"""The surrogate: what z and the propensity score b alone say about a label or a score.
+
+It regresses a target on Γ = [1, b, …, b^M, z, zb, …, zb^N2] by least squares. The coefficients of z
+are the mean-field controlled direct effect (MFCDE): what z still does once b is held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.interpolate import BSpline
+
+from ..roles import Floats
+
+#: Families of functions of b.
+BASES = ("polynomial", "spline")
+
+#: A scaled Γ with a larger condition number than this is refused.
+MAX_CONDITION = 1e7
+
+
+class IllPosedSurrogateError(ValueError):
+    """The propensity score and z do not identify the surrogate's coefficients."""
+
+
+@dataclass(frozen=True)
+class ScoreBasis:
+    """A constant and ``degree`` further functions of b: powers, or cubic B-splines.
+
+    A cubic spline needs three functions before it has a knot, so splines of degree up to 3 are the
+    powers; each further degree adds one knot, at quantiles of b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ScoreBasis.of("polynomial", 2, np.array([0.1, 0.9]))(np.array([0.5])).tolist()
+    [[1.0, 0.5, 0.25]]
+    """
+
+    degree: int
+    knots: Floats | None = None
+
+    @classmethod
+    def of(cls, kind: str, degree: int, scores: Floats) -> Self:
+        """Build the basis; spline knots follow the quantiles of these scores."""
+        if kind not in BASES:
+            raise ValueError(f"unknown basis {kind!r}; choose from {', '.join(BASES)}")
+        if kind == "polynomial" or degree <= 3:
+            return cls(degree)
+        inner = np.quantile(scores, np.linspace(0, 1, degree - 1)[1:-1])
+        low, high = scores.min(), scores.max()
+        inner = np.unique(inner[(inner > low) & (inner < high)])
+        return cls(len(inner) + 3, np.r_[[low] * 4, inner, [high] * 4])
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return the (n, degree+1) matrix of the functions, the constant first."""
+        if self.knots is None:
+            return np.vander(scores, self.degree + 1, increasing=True)
+        inside = np.clip(scores, self.knots[0], self.knots[-1])
+        splines = BSpline.design_matrix(inside, self.knots, 3).toarray()
+        splines[:, 0] = 1  # they sum to one, so the constant may stand for the first of them
+        return splines
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A fitted surrogate E[target | z, b] = α(b) + z·β(b).
+
+    Examples
+    --------
+    Among rows with one propensity, the direct effect is the difference of means:
+
+    >>> import numpy as np
+    >>> b, z = np.array([0.2, 0.2, 0.8, 0.8]), np.array([0.0, 1.0, 0.0, 1.0])
+    >>> fitted = fit_surrogate(np.array([0.1, 0.3, 0.5, 0.7]), b, z)
+    >>> round(float(fitted.effect(np.array([0.5]))[0]), 6)
+    0.2
+    >>> round(float(fitted.fair(np.array([0.5]))[0]), 6)
+    0.4
+    """
+
+    outcome_basis: ScoreBasis
+    effect_basis: ScoreBasis
+    outcome_coefficients: Floats
+    effect_coefficients: Floats
+
+    def effect(self, scores: Floats) -> Floats:
+        """Return MFCDE(b) = E[y|1,b] − E[y|0,b] = Σ_k β_k b^k."""
+        return self.effect_basis(scores) @ self.effect_coefficients
+
+    def outcome(self, z: Floats, scores: Floats) -> Floats:
+        """Return E[y | z, b]."""
+        return self.outcome_basis(scores) @ self.outcome_coefficients + z * self.effect(scores)
+
+    def fair(self, scores: Floats) -> Floats:
+        """Return γ(b) = E[y|0,b] + ½ MFCDE(b), what a fair score should average to at b."""
+        return self.outcome(np.full_like(scores, 0.5), scores)
+
+    def fair_target(self, y: Floats, z: Floats, scores: Floats) -> Floats:
+        """Return y_f = y + ½(−1)^z MFCDE(b), the label with its direct effect evened out."""
+        return y + (0.5 - z) * self.effect(scores)
+
+    @property
+    def fair_coefficients(self) -> Floats:
+        """γ_k = α_k + ½β_k, for powers of b."""
+        if self.outcome_basis.knots is not None or self.effect_basis.knots is not None:
+            raise ValueError("fair_coefficients exist for polynomials only; use fair(b)")
+        gamma = self.outcome_coefficients.copy()
+        gamma[: len(self.effect_coefficients)] += self.effect_coefficients / 2
+        return gamma
+
+
+@dataclass(frozen=True)
+class SurrogateDesign:
+    """Γ, decomposed once: √w·Γ = QR, for as many targets as wanted.
+
+    Parameters
+    ----------
+    outcome_basis, effect_basis : ScoreBasis
+        α's and β's functions of b.
+    q, r : array
+        The decomposition; q has one row per person.
+    root_weight : array or None
+        √w.
+    """
+
+    outcome_basis: ScoreBasis
+    effect_basis: ScoreBasis
+    q: Floats
+    r: Floats
+    root_weight: Floats | None
+
+    @classmethod
+    def of(
+        cls,
+        scores: Floats,
+        z: Floats,
+        *,
+        outcome_degree: int = 1,
+        effect_degree: int = 0,
+        basis: str = "polynomial",
+        sample_weight: Floats | None = None,
+    ) -> Self:
+        """Decompose Γ for these rows, or explain why it cannot be."""
+        outcome = ScoreBasis.of(basis, max(outcome_degree, effect_degree), scores)
+        effect = ScoreBasis.of(basis, effect_degree, scores)
+        cut = outcome.degree + 1
+        gamma = np.empty((len(scores), cut + effect.degree + 1), order="F")
+        gamma[:, :cut] = outcome(scores)
+        gamma[:, cut:] = effect(scores)
+        gamma[:, cut:] *= z[:, None]
+        root = None if sample_weight is None else np.sqrt(sample_weight)
+        if root is not None:
+            gamma *= root[:, None]
+        if len(scores) < gamma.shape[1]:
+            raise IllPosedSurrogateError(
+                f"{len(scores)} rows cannot determine {gamma.shape[1]} surrogate coefficients"
+            )
+        q, r = linalg.qr(gamma, mode="economic", overwrite_a=True, check_finite=False)
+        _check_condition(r, scores, z)
+        return cls(outcome, effect, q, r, root)
+
+    def fit(self, target: Floats) -> Surrogate:
+        """Return the surrogate of a label or a score."""
+        weighted = target if self.root_weight is None else target * self.root_weight
+        zeta = linalg.solve_triangular(self.r, self.q.T @ weighted)
+        cut = self.outcome_basis.degree + 1
+        return Surrogate(self.outcome_basis, self.effect_basis, zeta[:cut], zeta[cut:])
+
+    def orthonormal_rows(self) -> Floats:
+        """Return √w·Q, whose columns span Γ's and whose first is the constant direction."""
+        return self.q if self.root_weight is None else self.q * self.root_weight[:, None]
+
+    def coefficient_rows(self) -> Floats:
+        """Return A with Aᵀ·target = the coefficients: W Γ (ΓᵀWΓ)⁻¹, by substitution in R."""
+        return linalg.solve_triangular(self.r, self.orthonormal_rows().T).T
+
+
+def fit_surrogate(
+    target: Floats,
+    scores: Floats,
+    z: Floats,
+    *,
+    outcome_degree: int = 1,
+    effect_degree: int = 0,
+    basis: str = "polynomial",
+    sample_weight: Floats | None = None,
+) -> Surrogate:
+    """Regress a label or a score on z and the propensity score b.
+
+    Parameters
+    ----------
+    target : array of shape (n,)
+        y, or any model's scores.
+    scores, z : array of shape (n,)
+        b, and the sensitive attribute as 0/1.
+    outcome_degree, effect_degree : int
+        N1 and N2: how many functions of b beside the constant α and β have. α gets at least as many
+        as β.
+    basis : {"polynomial", "spline"}
+        Powers of b, or cubic B-splines.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    """
+    design = SurrogateDesign.of(
+        scores,
+        z,
+        outcome_degree=outcome_degree,
+        effect_degree=effect_degree,
+        basis=basis,
+        sample_weight=sample_weight,
+    )
+    return design.fit(target)
+
+
+def _check_condition(r: NDArray[np.float64], scores: Floats, z: Floats) -> None:
+    lengths = np.linalg.norm(r, axis=0)
+    sizes = np.linalg.svd(r / np.where(lengths > 0, lengths, 1), compute_uv=False)
+    condition = np.inf if sizes[-1] == 0 else float(sizes[0] / sizes[-1])
+    low, high = scores[z == 0], scores[z == 1]
+    separated = low.max() < high.min() or high.max() < low.min()
+    if condition <= MAX_CONDITION and not separated:
+        return
+    if np.ptp(scores) < 1e-8:
+        reason = (
+            f"the propensity score is {scores[0]:.3g} for every row: X says nothing about z, so "
+            "there is no proxy to correct. Use Parity, or a propensity model that can see more"
+        )
+    elif separated:
+        reason = (
+            "the groups do not overlap: every propensity score of one group lies above all of the "
+            "other's, so no two comparable rows exist. Drop the columns of X that reveal z"
+        )
+    else:
+        reason = (
+            f"the surrogate has a condition number of {condition:.1e} (at most {MAX_CONDITION:.0e} "
+            f"is allowed) with {len(np.unique(scores))} distinct propensity scores. Lower "
+            "outcome_degree and effect_degree"
+        )
+    raise IllPosedSurrogateError(reason)
