@@ -4,6 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# Two test processes on two cores: more BLAS threads would only get in each other's way.
+test test-all test-oldest: export OMP_NUM_THREADS = 1
+test test-all test-oldest: export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: demo test test-all test-oldest lint bench docs clean
 
 demo: $(VENV)/.demo

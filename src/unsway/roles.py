@@ -6,13 +6,15 @@ of the sensitive attribute never appear in a message beyond the names of its lev
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +62,10 @@ def _read(values: Any, role: str) -> tuple[NDArray[Any], str | None, int]:
             raise ValueError(f"{role} has {len(column.columns)} columns; give exactly one")
         column = column[column.columns[0]]
     if not isinstance(column, nw.Series):
-        return np.asarray(values), None, 0
+        try:
+            return np.asarray(values), None, 0
+        except ValueError:
+            raise ValueError(f"{role} must be one column; its rows differ in length") from None
     name = None if column.name in (None, "") else str(column.name)
     nulls = int(column.is_null().sum())
     return (np.empty(len(column)) if nulls else column.to_numpy()), name, nulls
@@ -69,12 +74,40 @@ def _read(values: Any, role: str) -> tuple[NDArray[Any], str | None, int]:
 def _count_missing(array: NDArray[Any]) -> int:
     if array.dtype.kind == "f":
         return int(np.isnan(array).sum())
+    if array.dtype.kind in "mM":
+        return int(np.isnat(array).sum())
     if array.dtype.kind == "O":
-        return sum(value is None or value != value for value in array)
+        return sum(map(_is_missing, array))
     return 0
 
 
-def check_sensitive(sensitive_features: Any, n_rows: int, positive_level: Any = None) -> Sensitive:
+def _is_missing(value: Any) -> bool:
+    """Return whether it is None, NaN, NaT or pandas.NA, which has no answer to ``!=``."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:  # an array, whose elements answer one by one
+        return False
+
+
+def _levels(array: NDArray[Any], role: str) -> NDArray[Any]:
+    """Return the sorted distinct values; two-level numbers are told without sorting."""
+    if array.dtype.kind in "biuf":
+        ends = np.array([array.min(), array.max()])
+        if np.all((array == ends[0]) | (array == ends[1])):
+            return np.unique(ends)
+    try:
+        return np.unique(array)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{role} mixes types that cannot be compared; make it all strings or numbers"
+        ) from None
+
+
+def check_sensitive(
+    sensitive_features: Any, n_rows: int, positive_level: Any = None, *, beside: str = "X"
+) -> Sensitive:
     """Return z as 0/1 with what the two values stand for.
 
     Parameters
@@ -82,9 +115,11 @@ def check_sensitive(sensitive_features: Any, n_rows: int, positive_level: Any = 
     sensitive_features : column of any kind
         Exactly two levels, no missing value.
     n_rows : int
-        Rows of X.
+        Rows it must have.
     positive_level : optional
         The level that counts as z = 1. 0/1 and booleans need none.
+    beside : str
+        What has that many rows.
 
     Examples
     --------
@@ -92,15 +127,10 @@ def check_sensitive(sensitive_features: Any, n_rows: int, positive_level: Any = 
     [0.0, 1.0, 1.0]
     """
     if sensitive_features is None:
-        raise TypeError("sensitive_features is required: pass fit(X, y, sensitive_features=z)")
+        raise TypeError("sensitive_features is required: pass sensitive_features=z by name")
     array, name = vector(sensitive_features, "sensitive_features")
-    check_length(array, n_rows, "sensitive_features")
-    try:
-        levels = np.unique(array)
-    except TypeError:
-        raise TypeError(
-            "sensitive_features mixes types that cannot be compared; make it all strings or numbers"
-        ) from None
+    check_length(array, n_rows, "sensitive_features", beside)
+    levels = _levels(array, "sensitive_features")
     if len(levels) != 2:
         raise ValueError(
             f"sensitive_features has {_describe_levels(levels)}; exactly two are needed. Compare "
@@ -112,9 +142,12 @@ def check_sensitive(sensitive_features: Any, n_rows: int, positive_level: Any = 
 
 
 def _describe_levels(levels: NDArray[Any]) -> str:
-    if len(levels) == 1:
-        return f"a single level, {levels[0].item() if hasattr(levels[0], 'item') else levels[0]!r}"
-    return f"{len(levels)} levels"
+    return f"a single level, {_show(levels[0])}" if len(levels) == 1 else f"{len(levels)} levels"
+
+
+def _show(level: Any) -> str:
+    """Return a level as a user wrote it: NumPy 2 shows its scalars as np.int64(1)."""
+    return repr(level.item() if isinstance(level, np.generic) else level)
 
 
 def _positive_level(levels: NDArray[Any], stated: Any) -> Any:
@@ -136,11 +169,17 @@ def _positive_level(levels: NDArray[Any], stated: Any) -> Any:
 def check_labels(y: Any, n_rows: int) -> tuple[Floats, NDArray[Any]]:
     """Return y as 0/1 floats and its two classes, sorted as scikit-learn sorts them."""
     if y is None:
-        raise ValueError("y is required: the estimator requires y to be passed, but y is None")
+        raise ValueError("the estimator requires y to be passed, but the target y is None")
     array, _ = vector(y, "y")
     check_length(array, n_rows, "y")
-    classes = np.unique(array)
-    if array.dtype.kind == "f" and not np.array_equal(array, array.astype(np.int64)):
+    if isinstance(y, np.ndarray) and y.ndim == 2:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; use y.ravel()",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+    classes = _levels(array, "y")
+    if array.dtype.kind == "f" and (array % 1 != 0).any():
         raise ValueError(
             "Unknown label type: continuous. y must hold the two classes of a binary label"
         )
@@ -154,7 +193,7 @@ def check_labels(y: Any, n_rows: int) -> tuple[Floats, NDArray[Any]]:
     return (array == classes[1]).astype(np.float64), classes
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+def check_weights(sample_weight: Any, n_rows: int, *, beside: str = "X") -> Floats | None:
     """Return the weights as floats, or None; refuse negative and non-finite ones, and all zeros."""
     if sample_weight is None:
         return None
@@ -166,7 +205,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
         raise ValueError("Sample weights must be 1D array or scalar")
-    check_length(weights, n_rows, "sample_weight")
+    check_length(weights, n_rows, "sample_weight", beside)
     bad = int((~np.isfinite(weights)).sum())
     if bad:
         raise ValueError(f"sample_weight has {bad} values that are NaN or infinite")
@@ -177,21 +216,28 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     return weights
 
 
-def check_length(array: NDArray[Any], n_rows: int, role: str) -> None:
-    """Raise unless there is one value per row of X."""
+def check_length(array: NDArray[Any], n_rows: int, role: str, beside: str = "X") -> None:
+    """Raise unless there is one value per row of what stands beside it."""
     if len(array) != n_rows:
-        raise ValueError(f"{role} has {len(array)} rows but X has {n_rows}; they must match")
+        raise ValueError(f"{role} has {len(array)} rows but {beside} has {n_rows}; they must match")
 
 
 def check_both_levels(
-    z: Floats, sample_weight: Floats | None, levels: tuple[Any, Any], place: str
+    values: Floats,
+    sample_weight: Floats | None,
+    levels: Iterable[Any],
+    place: str,
+    kind: str = "sensitive level",
 ) -> None:
-    """Raise if a level of z has no row, or no weight, at this place (a fold, a hold-out)."""
-    weights = np.ones_like(z) if sample_weight is None else sample_weight
+    """Raise if a level of 0/1 values has no row, or no weight, in this place."""
     for value, level in enumerate(levels):
-        if not weights[z == value].any():
+        rows = values == value
+        if not rows.any():
+            raise ValueError(f"{place} has no row of {kind} {_show(level)}; both are needed")
+        if sample_weight is not None and not sample_weight[rows].any():
             raise ValueError(
-                f"{place} has no row with the sensitive level {level!r}; both levels are needed"
+                f"{place} has rows of {kind} {_show(level)}, but each has a sample_weight of "
+                "zero; both are needed"
             )
 
 
@@ -210,6 +256,18 @@ def refuse_sensitive_column(X: Any, sensitive: Sensitive) -> None:
                 f"X contains the sensitive attribute: {column.name!r} is the same as "
                 "sensitive_features up to its coding; drop that column"
             )
+
+
+def holds_text(X: Any) -> bool:
+    """Return whether a frame has a column that is neither numbers nor booleans."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return False
+    return any(not _is_number(dtype) for dtype in frame.schema.values())
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
 
 def _is_copy(column: NDArray[Any], z: NDArray[np.bool_], first: int, other: int) -> bool:
@@ -242,12 +300,13 @@ def columns(X: Any) -> Iterator[Column]:
     """
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        for series in frame.iter_columns():
-            if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        for series in map(frame.get_column, frame.columns):
+            if _is_number(series.dtype):
                 values = series.cast(nw.Float64).to_numpy().astype(np.float64)
                 yield Column(str(series.name), values, categorical=False)
             else:
-                texts = series.cast(nw.String).fill_null("(missing)").to_numpy().astype(object)
+                texts = series.cast(nw.String).to_numpy().astype(object)
+                texts[series.is_null().to_numpy()] = "(missing)"  # pandas 2 casts None to "None"
                 yield Column(str(series.name), texts, categorical=True)
         return
     array = np.asarray(X)
@@ -261,7 +320,7 @@ def _array_column(name: str, values: NDArray[Any]) -> Column:
     try:
         return Column(name, values.astype(np.float64), categorical=False)
     except (TypeError, ValueError):
-        texts = ["(missing)" if value is None or value != value else str(value) for value in values]
+        texts = ["(missing)" if _is_missing(value) else str(value) for value in values]
         return Column(name, np.array(texts, dtype=object), categorical=True)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..roles import check_sensitive, check_weights, vector
+from ..roles import Floats, check_both_levels, check_sensitive, check_weights, vector
 
 
 def score_gap(
@@ -24,13 +24,14 @@ def score_gap(
     >>> score_gap(None, [1.0, 0.5, 0.25, 0.25], sensitive_features=[1, 1, 0, 0])
     0.5
     """
-    scores = np.asarray(vector(y_pred, "y_pred")[0], dtype=np.float64)
-    z = check_sensitive(sensitive_features, len(scores), positive_level).values
-    weights = check_weights(sample_weight, len(scores))
+    scores = _scores(y_pred)
+    sensitive = check_sensitive(sensitive_features, len(scores), positive_level, beside="y_pred")
+    weights = check_weights(sample_weight, len(scores), beside="y_pred")
+    check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
     weights = np.ones_like(scores) if weights is None else weights
     ones, zeros = (
-        np.average(scores, weights=weights * z),
-        np.average(scores, weights=weights - weights * z),
+        np.average(scores, weights=weights * sensitive.values),
+        np.average(scores, weights=weights * (1 - sensitive.values)),
     )
     return float(ones - zeros)
 
@@ -54,11 +55,18 @@ def selection_rate_difference(
     >>> selection_rate_difference(None, [0.9, 0.6, 0.7, 0.2], sensitive_features=[1, 1, 0, 0])
     0.5
     """
-    scores = np.asarray(vector(y_pred, "y_pred")[0], dtype=np.float64)
     return score_gap(
         y_true,
-        (scores > threshold).astype(np.float64),
+        (_scores(y_pred) > threshold).astype(np.float64),
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
         positive_level=positive_level,
     )
+
+
+def _scores(y_pred: Any) -> Floats:
+    array, _ = vector(y_pred, "y_pred")
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y_pred must hold numbers: scores, or labels coded as 0 and 1") from None

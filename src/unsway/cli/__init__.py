@@ -1,1 +1,19 @@
-"""The command line."""
+"""The command line, one command a file."""
+
+from __future__ import annotations
+
+import sys
+
+from ..extras import MissingExtraError, load
+
+
+def main() -> None:
+    """Run the command line; the entry point of ``unsway``."""
+    try:
+        load("click", "cli")
+        load("rich", "cli")
+    except MissingExtraError as error:
+        sys.exit(f"Error: {error}")
+    from .app import run
+
+    run()

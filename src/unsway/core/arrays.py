@@ -33,7 +33,7 @@ def softplus(margin: Array) -> Array:
     [0.6931, 800.0]
     """
     xp = namespace(margin)
-    size = xp.abs(margin)
+    size = _size(margin)
     return xp.log1p(xp.exp(-size)) + (size + margin) / 2
 
 
@@ -48,6 +48,11 @@ def sigmoid(margin: Array) -> tuple[Array, Array]:
     (0.5, 0.25)
     """
     xp = namespace(margin)
-    tail = xp.exp(-xp.abs(margin))
+    tail = xp.exp(-_size(margin))
     whole = 1 + tail
     return xp.where(margin >= 0, 1 / whole, tail / whole), tail / (whole * whole)
+
+
+def _size(margin: Array) -> Array:
+    """Return |s|; torch's own ``abs`` has slope 0 at 0, which autodiff would carry into p."""
+    return namespace(margin).where(margin >= 0, margin, -margin)

@@ -70,24 +70,19 @@ class LinearProblem:
         scale = self._scale()
         weights = np.zeros(self.X.shape[1] + 1) if start is None else start.astype(float)
         margin = self.margin(weights)
+        expansion = self.objective.expand(margin)
         for iteration in range(max_iter + 1):
-            expansion = self.objective.expand(margin)
             gradient = self._gradient(expansion, weights) / scale
             size = float(abs(gradient).max())
             if size <= tol or iteration == max_iter:
                 break
             direction = self._direction(expansion, gradient, scale) / scale
-            value, slope = (
-                self._value(expansion.losses, weights),
-                float(gradient @ (direction * scale)),
-            )
-            del expansion  # its columns make room for the search's
-            step = self._step(weights, margin, direction, value, slope)
+            losses, slope = expansion.losses, float(gradient @ (direction * scale))
+            del expansion  # its columns make room for the next one's
+            step, expansion = self._search(weights, margin, direction, losses, slope)
             if step == 0:
-                expansion = self.objective.expand(margin)
                 break
             weights = weights + step * direction
-            margin += self.margin(step * direction)
         return NewtonResult(
             weights, expansion.losses, expansion.statistics, iteration, size, size <= tol
         )
@@ -117,19 +112,26 @@ class LinearProblem:
         squares = np.einsum("ij,ij->j", self.X, self.X) / len(self.X)
         return np.append(np.where(squares > 0, np.sqrt(squares), 1), 1)
 
-    def _step(
-        self, weights: Floats, margin: Floats, direction: Floats, value: float, slope: float
-    ) -> float:
-        """Halve the step until the objective falls enough; 0 if it cannot fall any more."""
-        shift, step = self.margin(direction), 1.0
+    def _search(
+        self, weights: Floats, margin: Floats, direction: Floats, losses: Losses, slope: float
+    ) -> tuple[float, Expansion]:
+        """Halve the step until the objective falls enough; 0 if it cannot fall any more.
+
+        The margin is moved in place and ends where the step ends.
+        """
+        value, shift, step = self._value(losses, weights), self.margin(direction), 1.0
         rounding = 4 * np.finfo(float).eps * abs(value)
+        margin += shift
         while step >= _SMALLEST_STEP:
-            losses = self.objective.losses(margin + step * shift)
+            expansion = self.objective.expand(margin)
             target = value + _SUFFICIENT_DECREASE * step * slope + rounding
-            if self._value(losses, weights + step * direction) <= target:
-                return step
+            if self._value(expansion.losses, weights + step * direction) <= target:
+                return step, expansion
+            del expansion
             step /= 2
-        return 0.0
+            margin -= step * shift
+        margin -= step * shift
+        return 0.0, self.objective.expand(margin)
 
     def _direction(self, expansion: Expansion, gradient: Floats, scale: Floats) -> Floats:
         """Return the Newton direction in scaled coordinates."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -113,14 +112,16 @@ class Objective:
         """Return the same objective with another λ."""
         return replace(self, strength=strength)
 
-    @cached_property
+    @property
     def total_weight(self) -> float:
         """W: the weights summed over all rows and workers, the number of rows without weights."""
-        if self.sample_weight is None:
-            local = float(self.target.shape[0])
-        else:
-            local = float(self.sample_weight.sum())
-        return float(self.penalty.reduce(np.array([local]))[0])
+        # Not a cached_property: Python 3.11's holds a lock, and workers in threads wait in reduce.
+        known: float | None = self.__dict__.get("_total_weight")
+        if known is None:
+            rows = self.target.shape[0] if self.sample_weight is None else self.sample_weight.sum()
+            known = float(self.penalty.reduce(np.array([float(rows)]))[0])
+            self.__dict__["_total_weight"] = known
+        return known
 
     def value(self, margin: Array) -> Array:
         """Return f(s)."""
@@ -155,12 +156,15 @@ class Objective:
             gradient *= self.sample_weight
             curvature *= self.sample_weight
         gradient += pull
+        scores *= -2  # 1 − 2p in place of p, which is no longer needed
+        scores += 1
+        scores *= pull
         return Expansion(
             losses=Losses(utility, float(distance.value(zeta))),
             statistics=zeta,
             gradient=gradient,
             utility_curvature=curvature,
-            bend=(1 - 2 * scores) * pull,
+            bend=scores,
             density=density,
             stiffness=weight * distance.curvature(zeta),
         )

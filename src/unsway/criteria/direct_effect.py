@@ -37,7 +37,8 @@ class DirectEffect(BaseEstimator):
     norm : {"coefficient", "function"}
         ``"coefficient"`` (the paper's) sums squared differences of coefficients. ``"function"``
         measures the mean squared difference of the two curves over the rows, in units of the spread
-        of b; it is two-sided and does not depend on how b is scaled.
+        of b; it is two-sided, and neither b's origin nor the choice of functions that span the
+        curve matters to it.
     basis : {"polynomial", "spline"}
         Powers of b, or cubic B-splines (function norm only).
     form : {"interval", "match", "paper"}

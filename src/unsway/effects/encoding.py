@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -41,7 +42,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.numbers_.fit(_numbers(table, self.numeric_))
         if self.categorical_:
             self.levels_ = OneHotEncoder(handle_unknown="ignore")
-            self.levels_.fit(_select(table, self.categorical_))
+            texts = [column.values for column in table if column.categorical]
+            self.levels_.fit(np.column_stack(texts))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -52,21 +54,43 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.numbers_ is not None:
             parts.append(self.numbers_.transform(_numbers(table, self.numeric_)))
         if self.levels_ is not None:
-            parts.append(self.levels_.transform(_select(table, self.categorical_)))
+            texts = map(_texts, _select(table, self.categorical_), self.levels_.categories_)
+            parts.append(self.levels_.transform(np.column_stack(list(texts))))
         return parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
 
 
-def _select(table: list[Column], names: list[str]) -> NDArray[Any]:
-    found = {column.name: column.values for column in table}
+def _select(table: list[Column], names: list[str]) -> list[Column]:
+    found = {column.name: column for column in table}
     absent = [name for name in names if name not in found]
     if absent:
         raise ValueError(f"X lacks {absent[0]!r}, which was there in fit")
-    return np.column_stack([found[name] for name in names])
+    return [found[name] for name in names]
 
 
 def _numbers(table: list[Column], names: list[str]) -> NDArray[np.float64]:
-    matrix = _select(table, names)
+    matrix = np.column_stack([_floats(column) for column in _select(table, names)])
     infinite = np.isinf(matrix).any(axis=0)
     if infinite.any():
         raise ValueError(f"X contains infinity in {names[int(np.argmax(infinite))]!r}")
     return matrix
+
+
+def _floats(column: Column) -> NDArray[np.float64]:
+    """Return a numeric column's values, also where all these rows lack them and it has no type."""
+    if not column.categorical:
+        return column.values
+    if (column.values != "(missing)").any():
+        raise ValueError(f"X has text in {column.name!r}, which held numbers in fit")
+    return np.full(len(column.values), np.nan)
+
+
+def _texts(column: Column, levels: NDArray[Any]) -> NDArray[Any]:
+    """Return a column's categories, also where those of these rows alone read as numbers."""
+    if column.categorical:
+        return column.values
+    by_number = {}
+    for level in levels:
+        with suppress(ValueError):
+            by_number[float(level)] = level
+    texts = ["(missing)" if x != x else by_number.get(x, str(x)) for x in column.values.tolist()]
+    return np.array(texts, dtype=object)

@@ -45,14 +45,19 @@ class ScoreBasis:
     knots: Floats | None = None
 
     @classmethod
-    def of(cls, kind: str, degree: int, scores: Floats) -> Self:
-        """Build the basis; spline knots follow the quantiles of these scores."""
+    def of(
+        cls, kind: str, degree: int, scores: Floats, sample_weight: Floats | None = None
+    ) -> Self:
+        """Build the basis; spline knots follow the (weighted) quantiles of these scores."""
         if kind not in BASES:
             raise ValueError(f"unknown basis {kind!r}; choose from {', '.join(BASES)}")
         if kind == "polynomial" or degree <= 3:
             return cls(degree)
-        inner = np.quantile(scores, np.linspace(0, 1, degree - 1)[1:-1])
-        low, high = scores.min(), scores.max()
+        values, owner = np.unique(scores, return_inverse=True)
+        mass = np.bincount(owner, sample_weight)
+        middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+        inner = np.interp(np.linspace(0, 1, degree - 1)[1:-1], middle, values)
+        low, high = values[0], values[-1]
         inner = np.unique(inner[(inner > low) & (inner < high)])
         return cls(len(inner) + 3, np.r_[[low] * 4, inner, [high] * 4])
 
@@ -146,8 +151,9 @@ class SurrogateDesign:
         sample_weight: Floats | None = None,
     ) -> Self:
         """Decompose Γ for these rows, or explain why it cannot be."""
-        outcome = ScoreBasis.of(basis, max(outcome_degree, effect_degree), scores)
-        effect = ScoreBasis.of(basis, effect_degree, scores)
+        most = max(outcome_degree, effect_degree)
+        outcome = ScoreBasis.of(basis, most, scores, sample_weight)
+        effect = ScoreBasis.of(basis, effect_degree, scores, sample_weight)
         cut = outcome.degree + 1
         gamma = np.empty((len(scores), cut + effect.degree + 1), order="F")
         gamma[:, :cut] = outcome(scores)
@@ -218,6 +224,8 @@ def fit_surrogate(
 
 
 def _check_condition(r: NDArray[np.float64], scores: Floats, z: Floats) -> None:
+    if z.min() == z.max():
+        raise IllPosedSurrogateError(f"z is {z[0]:g} for every row; both groups are needed")
     lengths = np.linalg.norm(r, axis=0)
     sizes = np.linalg.svd(r / np.where(lengths > 0, lengths, 1), compute_uv=False)
     condition = np.inf if sizes[-1] == 0 else float(sizes[0] / sizes[-1])

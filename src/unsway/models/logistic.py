@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -13,13 +17,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core import Objective, check_strength
-from ..core.newton import LinearProblem, NewtonResult
+from ..core.newton import LinearProblem
 from ..criteria import DirectEffect, fit_criterion
 from ..roles import (
     Floats,
+    check_both_levels,
     check_labels,
     check_sensitive,
     check_weights,
+    holds_text,
     refuse_sensitive_column,
 )
 
@@ -122,22 +128,67 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         sample_weight : column of length n_samples, optional
             Weights; 2 is the same as the row twice.
         """
+        fresh = copy(self)._fit(X, y, sensitive_features, sample_weight)
+        self.__dict__ = fresh.__dict__  # at once, so that a refit that fails changes nothing
+        return self
+
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Self:
+        problem = self._problem(X, y, sensitive_features, sample_weight)
+        self._minimize(problem, self._previous_weights(problem.X))
+        return self
+
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        strengths: Sequence[float],
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Iterator[Self]:
+        """Yield a fitted model per strength, each starting from the one before.
+
+        The criterion is fitted and the data are checked once, so that a path costs little more than
+        a fit. Parameters are those of ``fit``; ``strengths`` takes the place of ``strength``.
+        """
+        for strength in strengths:
+            check_strength(strength)
+        checked = copy(self)
+        problem = checked._problem(X, y, sensitive_features, sample_weight)
+        return checked._path(problem, strengths)
+
+    def _path(self, problem: LinearProblem, strengths: Sequence[float]) -> Iterator[Self]:
+        start = self._previous_weights(problem.X)
+        for strength in strengths:
+            model = copy(self)
+            model.strength = strength
+            start = model._minimize(problem, start)
+            yield model
+
+    def _problem(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> LinearProblem:
+        """Check every input, fit the criterion, and state what is to be minimised."""
         self._check_settings()
         table = X
+        if holds_text(X):  # refused below, but for a clearer reason if it is the sensitive column
+            sensitive = check_sensitive(sensitive_features, len(X), self.positive_level)
+            refuse_sensitive_column(X, sensitive)
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         target, classes = check_labels(y, len(X))
         sensitive = check_sensitive(sensitive_features, len(X), self.positive_level)
         weights = check_weights(sample_weight, len(X))
+        check_both_levels(target, weights, classes, "y", kind="class")
+        check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
         refuse_sensitive_column(table, sensitive)
-        fitted = fit_criterion(self.criterion or DirectEffect(), table, sensitive.values, weights)
+        self._previous_weights(X)  # raises now, before any work, if they do not fit X
+        criterion = DirectEffect() if self.criterion is None else self.criterion
+        fitted = fit_criterion(criterion, table, sensitive.values, weights)
         penalty = fitted.penalty(target, sensitive.values, weights)
         self.classes_, self.sensitive_levels_ = classes, sensitive.levels
-        del fitted, sensitive  # columns no longer needed
-        objective = Objective(penalty, target, self.strength, weights)
-        problem = LinearProblem(objective, X, self.l2, self.fit_intercept)
-        result = problem.minimize(self._start(X), tol=self.tol, max_iter=self.max_iter)
-        self._keep(result, penalty.names)
-        return self
+        return LinearProblem(
+            Objective(penalty, target, 0.0, weights), X, self.l2, self.fit_intercept
+        )
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
@@ -156,15 +207,18 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[(margin > 0).astype(int)])
 
     def _check_settings(self) -> None:
+        for name in ("strength", "l2", "tol"):
+            if not isinstance(getattr(self, name), Real):
+                raise TypeError(f"{name} must be a number; got {getattr(self, name)!r}")
         check_strength(self.strength)
-        if not self.l2 >= 0 or not np.isfinite(self.l2):
+        if not 0 <= self.l2 < np.inf:
             raise ValueError(f"l2 must be finite and not negative; got {self.l2!r}")
-        if not self.tol > 0:
-            raise ValueError(f"tol must be positive; got {self.tol!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1; got {self.max_iter!r}")
+        if not 0 < self.tol < np.inf:
+            raise ValueError(f"tol must be positive and finite; got {self.tol!r}")
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be an integer of at least 1; got {self.max_iter!r}")
 
-    def _start(self, X: Floats) -> Floats | None:
+    def _previous_weights(self, X: Floats) -> Floats | None:
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         if self.coef_.shape[1] != X.shape[1]:
@@ -172,23 +226,29 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
                 f"warm_start: the previous fit had {self.coef_.shape[1]} columns but X has "
                 f"{X.shape[1]}"
             )
-        return np.append(self.coef_[0], self.intercept_[0])
+        return np.append(self.coef_[0], self.intercept_[0] if self.fit_intercept else 0.0)
 
-    def _keep(self, result: NewtonResult, names: tuple[str, ...]) -> None:
+    def _minimize(self, problem: LinearProblem, start: Floats | None) -> Floats:
+        """Minimise at this model's strength, keep what came out, and return the weights."""
+        problem = replace(problem, objective=problem.objective.at(self.strength))
+        result = problem.minimize(start, tol=self.tol, max_iter=self.max_iter)
         if not result.converged:
             warnings.warn(
                 f"stopped after {result.n_iter} Newton steps with a gradient of "
                 f"{result.gradient_size:.1e} (tol={self.tol:g}). Raise max_iter, or add a "
                 "little l2 if the classes can be separated",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.coef_ = result.weights[None, :-1].copy()
         self.intercept_ = result.weights[-1:].copy()
         self.n_iter_ = np.array([result.n_iter], dtype=np.int32)
         self.log_loss_ = result.losses.utility
         self.penalty_ = result.losses.penalty
-        self.statistics_ = dict(zip(names, result.statistics.tolist(), strict=True))
+        self.statistics_ = dict(
+            zip(problem.objective.penalty.names, result.statistics.tolist(), strict=True)
+        )
+        return result.weights
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

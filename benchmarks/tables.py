@@ -1,0 +1,64 @@
+"""What the benchmark scripts share: interleaved timing, and a Markdown table with its context."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+
+def interleave(tasks: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
+    """Return the seconds of each task, run in turn `repeats` times after one warm-up each."""
+    for task in tasks.values():
+        task()
+    seconds: dict[str, list[float]] = {name: [] for name in tasks}
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            task()
+            seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def median_ratio(seconds: Sequence[float], reference: Sequence[float]) -> float:
+    """Return the median over repeats of the ratio within a repeat."""
+    return statistics.median(a / b for a, b in zip(seconds, reference, strict=True))
+
+
+def peak_bytes(task: Callable[[], object]) -> int:
+    """Return the most memory a task held beyond what was there before it."""
+    tracemalloc.start()
+    task()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def write_table(
+    path: Path,
+    title: str,
+    notes: Sequence[str],
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    packages: Sequence[str],
+) -> None:
+    """Write a Markdown table with the date, the machine and the versions above it, and print it."""
+    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    lines = [
+        f"# {title}",
+        "",
+        f"{date.today()}, Python {platform.python_version()}, {versions}.",
+        "",
+        *notes,
+        "",
+        "| " + " | ".join(columns) + " |",
+        "|" + "---|" * len(columns),
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print("\n".join(lines))

@@ -1,0 +1,48 @@
+"""The group of commands, and how their errors end."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import click
+
+from .. import __version__
+from ..extras import MissingExtraError
+from .console import note
+from .demo import demo
+from .reproduce import reproduce
+
+#: What a command raises for bad input; anything else is a bug and keeps its traceback.
+EXPECTED = (ValueError, TypeError, OSError, MissingExtraError)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="unsway")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def app(context: click.Context, debug: bool) -> None:
+    """Train models without the direct effect of a sensitive attribute."""
+    context.obj = {"debug": debug}
+
+
+app.add_command(demo)
+app.add_command(reproduce)
+
+
+def run() -> None:
+    """Run the app: exit 0 when done, 1 on bad input, 2 on bad usage, 130 when interrupted."""
+    warnings.showwarning = lambda message, *_, **__: note(str(message))
+    try:
+        sys.exit(app(standalone_mode=False) or 0)
+    except click.Abort:
+        note("interrupted")
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except EXPECTED as error:
+        if "--debug" in sys.argv:
+            raise
+        click.secho(f"Error: {error}", fg="red", err=True)
+        sys.exit(1)

@@ -1,0 +1,73 @@
+"""What the commands print: tables to standard output, progress and notes to standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+
+class Steps:
+    """A progress bar over a known number of steps."""
+
+    def __init__(self, progress: Progress, total: int, description: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task(escape(description), total=total)
+
+    def describe(self, description: str) -> None:
+        """Say what is being done."""
+        self._progress.update(self._task, description=escape(description))
+
+    def advance(self) -> None:
+        """Count one step as done."""
+        self._progress.advance(self._task)
+
+
+@contextmanager
+def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
+    """Show a progress bar with the time left on standard error."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=quiet) as progress:
+        yield Steps(progress, total, description)
+
+
+def show_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True
+) -> None:
+    """Print a table; the first column names the rows, the others hold numbers or words."""
+    table = Table(title=escape(title), title_justify="left", title_style="bold")
+    for position, column in enumerate(columns):
+        justify: JustifyMethod = "right" if position and numbers else "left"
+        table.add_column(escape(column), justify=justify, overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)
+
+
+def say(text: str) -> None:
+    """Print a line."""
+    Console().print(escape(text), highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Print a line on standard error."""
+    Console(stderr=True).print(f"[yellow]Note:[/] {escape(text)}", highlight=False, soft_wrap=True)

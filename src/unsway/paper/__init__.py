@@ -1,0 +1,1 @@
+"""The paper's experiments, written with the library's public names."""

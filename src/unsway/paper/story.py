@@ -1,0 +1,89 @@
+"""The synthetic story in a minute: a blind model, a parity model and a direct-effect model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import (
+    DirectEffect,
+    FairLogisticRegression,
+    Parity,
+    make_synthetic,
+    score_gap,
+    selection_rate_difference,
+)
+from ..core import check_strength
+from ..datasets import SyntheticData, TrueEffects
+from .synthetic import mean_coefficients
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One model and its figures on fresh rows.
+
+    ``direct_effect_left`` is the gap of the scores minus the gap that fair covariates explain;
+    ``distance_to_fair`` the root mean square distance to the true fair score.
+    """
+
+    model: str
+    accuracy: float
+    spd: float
+    gap: float
+    direct_effect_left: float
+    distance_to_fair: float
+    safe: float
+    indirect: float
+    proxy: float
+
+
+@dataclass(frozen=True)
+class Story:
+    """The three models, and the truth they are judged by."""
+
+    chapters: tuple[Chapter, ...]
+    effects: TrueEffects
+    n_samples: int
+    strength: float
+
+
+def tell_story(
+    *,
+    n_samples: int = 50_000,
+    strength: float = 0.9,
+    random_state: int = 0,
+    on_model: Callable[[str], None] | None = None,
+) -> Story:
+    """Train the three models on the paper's synthetic data and judge them on fresh rows."""
+    check_strength(strength)
+    train = make_synthetic(n_samples, random_state=2 * random_state)
+    test = make_synthetic(n_samples, random_state=2 * random_state + 1)
+    models = {
+        "blind": FairLogisticRegression(Parity(), strength=0),
+        "parity": FairLogisticRegression(Parity(), strength=strength),
+        "direct effect": FairLogisticRegression(DirectEffect(), strength=strength),
+    }
+    chapters = []
+    for name, model in models.items():
+        if on_model is not None:
+            on_model(name)
+        model.fit(train.X, train.y, sensitive_features=train.z)
+        chapters.append(_judge(name, model, test))
+    return Story(tuple(chapters), train.effects, n_samples, strength)
+
+
+def _judge(name: str, model: Any, test: SyntheticData) -> Chapter:
+    p = model.predict_proba(test.X)[:, 1]
+    gap = score_gap(test.y, p, sensitive_features=test.z)
+    return Chapter(
+        model=name,
+        accuracy=float(np.mean((p > 0.5) == test.y)),
+        spd=selection_rate_difference(test.y, p, sensitive_features=test.z),
+        gap=gap,
+        direct_effect_left=gap - test.effects.symNIE,
+        distance_to_fair=float(np.sqrt(np.mean((p - test.fair_score) ** 2))),
+        **mean_coefficients(model.coef_[0], test),
+    )

@@ -1,0 +1,46 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def python_blocks(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def run(code):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+    )
+
+
+def test_the_readme_example_prints_what_its_comments_say():
+    [example] = python_blocks(ROOT / "README.md")
+    stated = re.findall(r"print\(.*\)  # ([\d.]+)", example)
+    result = run(example)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == stated
+    assert len(stated) == 2
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_the_examples_of_a_page_run(page):
+    blocks = python_blocks(page)
+    result = run("\n".join(blocks))
+    assert result.returncode == 0, result.stderr
+
+
+def test_every_file_the_readme_links_to_exists():
+    links = re.findall(r"\]\((?!http)([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_changelog_and_the_citation_name_the_present_version():
+    from unsway import __version__
+
+    assert f"version: {__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
