@@ -18,3 +18,4 @@ exclude_patterns = ["_build"]
 default_role = "code"
 napoleon_google_docstring = False
 autodoc_member_order = "bysource"
+autodoc_default_options = {"exclude-members": "set_fit_request, set_predict_request"}

@@ -328,5 +328,5 @@ def take(X: Any, rows: NDArray[np.intp]) -> Any:
     """Return these rows of a frame or array, as the same kind of table."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return frame[rows, :].to_native()
+        return frame[rows].to_native()
     return np.asarray(X)[rows]

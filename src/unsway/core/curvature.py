@@ -43,7 +43,7 @@ def diagonal(
 
     The bound holds because V_k V_kᵀ is dominated by the diagonal of its absolute row sums, and a
     step shrunk by η descends where the curvature is at least η/2 of the truth. Where the penalty
-    knows A·Aᵀ ≤ ρ·diag(w), Σ_k c_k |V_ik| Σ_j |V_jk| becomes max(c)·ρ·w_i·p′_i², which is tighter.
+    knows A·Aᵀ ≤ ρ·diag(w), the middle sum becomes max(c)·ρ·w_i·p′_i², which is tighter.
 
     Examples
     --------

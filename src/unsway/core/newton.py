@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, cg
+from threadpoolctl import threadpool_limits
 
+from .columns import StandardColumns
 from .objective import Expansion, Losses, Objective
 
 Floats = NDArray[np.float64]
@@ -16,7 +19,8 @@ Floats = NDArray[np.float64]
 #: With more columns than this the Hessian is never formed.
 MAX_DENSE_COLUMNS = 2_000
 
-_BLOCK_ROWS = 1_024
+#: With fewer columns than this a product is too small to share among BLAS threads.
+_SMALL_COLUMNS = 256
 _SUFFICIENT_DECREASE = 1e-4
 _SMALLEST_STEP = 2.0**-30
 _SINGULAR = 1e-11
@@ -36,7 +40,7 @@ class NewtonResult:
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """Minimise f(Xw + c) + ½·l2·|w|² over the weights w and the intercept c.
+    """Minimise f(Xw + c) + ½·l2·‖w‖² over the weights w and the intercept c.
 
     Parameters
     ----------
@@ -52,7 +56,8 @@ class LinearProblem:
     Notes
     -----
     Gradient Xᵀ(W·f)′/W; Hessian (Xᵀdiag(d)X + (XᵀV)·diag(stiffness)·(XᵀV)ᵀ)/W with d and V of
-    `Expansion`: the whole of it for the price of one product more than the log-loss alone.
+    `Expansion`: the whole of it for the price of one product more than the log-loss alone. All
+    of it is computed in the coordinates of `StandardColumns`.
     """
 
     objective: Objective
@@ -63,54 +68,61 @@ class LinearProblem:
     def minimize(
         self, start: Floats | None = None, *, tol: float = 1e-6, max_iter: int = 100
     ) -> NewtonResult:
-        """Take damped Newton steps until the gradient is below tol, per unit of each column.
+        """Take damped Newton steps until the gradient, per unit of each column, is below tol.
 
         Where the Hessian is indefinite, the rows that make it so are left out of it.
         """
-        scale = self._scale()
-        weights = np.zeros(self.X.shape[1] + 1) if start is None else start.astype(float)
-        margin = self.margin(weights)
+        if self.X.shape[1] > _SMALL_COLUMNS:
+            return self._minimize(start, tol, max_iter)
+        with threadpool_limits(1, user_api="blas"):
+            return self._minimize(start, tol, max_iter)
+
+    def _minimize(self, start: Floats | None, tol: float, max_iter: int) -> NewtonResult:
+        raw = np.zeros(self.X.shape[1] + 1) if start is None else start.astype(float)
+        weights = self.columns.from_raw(raw)
+        margin = self.columns.margin(weights)
         expansion = self.objective.expand(margin)
         for iteration in range(max_iter + 1):
-            gradient = self._gradient(expansion, weights) / scale
+            gradient = self._gradient(expansion, weights)
             size = float(abs(gradient).max())
             if size <= tol or iteration == max_iter:
                 break
-            direction = self._direction(expansion, gradient, scale) / scale
-            losses, slope = expansion.losses, float(gradient @ (direction * scale))
+            direction = self._direction(expansion, gradient)
+            losses, slope = expansion.losses, float(gradient @ direction)
             del expansion  # its columns make room for the next one's
             step, expansion = self._search(weights, margin, direction, losses, slope)
             if step == 0:
                 break
             weights = weights + step * direction
         return NewtonResult(
-            weights, expansion.losses, expansion.statistics, iteration, size, size <= tol
+            weights=self.columns.to_raw(weights),
+            losses=expansion.losses,
+            statistics=expansion.statistics,
+            n_iter=iteration,
+            gradient_size=size,
+            converged=size <= tol,
         )
 
     def margin(self, weights: Floats) -> Floats:
-        """Return Xw + c."""
-        margin = self.X @ weights[:-1]
-        if self.fit_intercept:
-            margin += weights[-1]
-        return margin
+        """Return Xw + c for weights of X itself, intercept last."""
+        return self.columns.margin(self.columns.from_raw(weights))
+
+    @cached_property
+    def columns(self) -> StandardColumns:
+        """X in coordinates without units."""
+        return StandardColumns.of(self.X, self.objective.sample_weight, self.fit_intercept)
+
+    @cached_property
+    def _ridge(self) -> Floats:
+        """The second derivative of ½·l2·‖w‖²; 1 for an intercept that is not fitted."""
+        return np.append(self.l2 / self.columns.scale**2, 0.0 if self.fit_intercept else 1.0)
 
     def _value(self, losses: Losses, weights: Floats) -> float:
-        ridge = self.l2 / 2 * float(weights[:-1] @ weights[:-1])
-        return losses.whole(self.objective.strength) + ridge
+        return losses.whole(self.objective.strength) + float(self._ridge @ weights**2) / 2
 
     def _gradient(self, expansion: Expansion, weights: Floats) -> Floats:
-        gradient = self._pull_back(expansion.gradient) / self.objective.total_weight
-        gradient[:-1] += self.l2 * weights[:-1]
-        return gradient
-
-    def _pull_back(self, rows: Floats) -> Floats:
-        """Return [X 1]ᵀ·rows, with 0 for the intercept where it is not fitted."""
-        return np.append(self.X.T @ rows, rows.sum() * self.fit_intercept)
-
-    def _scale(self) -> Floats:
-        """Return each column's root mean square, so that steps and tol do not depend on units."""
-        squares = np.einsum("ij,ij->j", self.X, self.X) / len(self.X)
-        return np.append(np.where(squares > 0, np.sqrt(squares), 1), 1)
+        slope = self.columns.pull_back(expansion.gradient) / self.objective.total_weight
+        return slope + self._ridge * weights
 
     def _search(
         self, weights: Floats, margin: Floats, direction: Floats, losses: Losses, slope: float
@@ -119,7 +131,7 @@ class LinearProblem:
 
         The margin is moved in place and ends where the step ends.
         """
-        value, shift, step = self._value(losses, weights), self.margin(direction), 1.0
+        value, shift, step = self._value(losses, weights), self.columns.margin(direction), 1.0
         rounding = 4 * np.finfo(float).eps * abs(value)
         margin += shift
         while step >= _SMALLEST_STEP:
@@ -133,53 +145,41 @@ class LinearProblem:
         margin -= step * shift
         return 0.0, self.objective.expand(margin)
 
-    def _direction(self, expansion: Expansion, gradient: Floats, scale: Floats) -> Floats:
-        """Return the Newton direction in scaled coordinates."""
+    def _direction(self, expansion: Expansion, gradient: Floats) -> Floats:
+        """Return the Newton direction."""
         total = self.objective.total_weight
-        columns = self.objective.penalty.matrix.T
+        statistics = self.objective.penalty.matrix.T
         factor = np.column_stack(
-            [self._pull_back(expansion.density * column) for column in columns]
-        )
-        factor *= np.sqrt(expansion.stiffness / total) / scale[:, None]
-        ridge = self.l2 / scale**2
-        ridge[-1] = 0.0 if self.fit_intercept else 1.0
+            [self.columns.pull_back(expansion.density * column) for column in statistics]
+        ) * np.sqrt(expansion.stiffness / total)
         if self.X.shape[1] > MAX_DENSE_COLUMNS:
-            rows = expansion.utility_curvature + np.maximum(0, expansion.bend)
-            return self._conjugate_gradients(rows / total, factor, ridge, gradient, scale)
-        shared = factor @ factor.T + np.diag(ridge)
-        units = total * np.outer(scale, scale)
-        exact = self._weighted_square(expansion.utility_curvature + expansion.bend) / units + shared
+            return self._conjugate_gradients(_positive_rows(expansion) / total, factor, gradient)
+        shared = factor @ factor.T + np.diag(self._ridge)
+        rows = expansion.utility_curvature + expansion.bend
+        exact = self.columns.weighted_square(rows) / total + shared
         direction = solve_semidefinite(exact, -gradient)
-        if direction is None:  # indefinite: leave out what bends downwards
-            rows = expansion.utility_curvature + np.maximum(0, expansion.bend)
-            direction = solve_semidefinite(self._weighted_square(rows) / units + shared, -gradient)
+        if direction is None:
+            positive = self.columns.weighted_square(_positive_rows(expansion)) / total + shared
+            direction = solve_semidefinite(positive, -gradient)
         return -gradient if direction is None else direction
 
-    def _weighted_square(self, rows: Floats) -> Floats:
-        """Return [X 1]ᵀ·diag(rows)·[X 1], by blocks so that X is never copied whole."""
-        p = self.X.shape[1]
-        square = np.zeros((p + 1, p + 1))
-        for first in range(0, len(rows), _BLOCK_ROWS):
-            block = slice(first, first + _BLOCK_ROWS)
-            square[:p, :p] += self.X[block].T @ (rows[block, None] * self.X[block])
-        if self.fit_intercept:
-            square[:p, p] = square[p, :p] = self.X.T @ rows
-            square[p, p] = rows.sum()
-        return square
-
-    def _conjugate_gradients(
-        self, rows: Floats, factor: Floats, ridge: Floats, gradient: Floats, scale: Floats
-    ) -> Floats:
+    def _conjugate_gradients(self, rows: Floats, factor: Floats, gradient: Floats) -> Floats:
         """Return an inexact Newton direction from products with the Hessian's positive part."""
 
         def product(vector: Floats) -> Floats:
-            through = self._pull_back(rows * self.margin(vector / scale)) / scale
-            return through + factor @ (factor.T @ vector) + ridge * vector
+            through = self.columns.pull_back(rows * self.columns.margin(vector))
+            return through + factor @ (factor.T @ vector) + self._ridge * vector
 
         operator = LinearOperator((len(gradient), len(gradient)), matvec=product, dtype=float)
         accuracy = min(0.1, float(np.sqrt(abs(gradient).max())))
         direction, _ = cg(operator, -gradient, rtol=accuracy, maxiter=200)
         return np.asarray(direction)
+
+
+def _positive_rows(expansion: Expansion) -> Floats:
+    """Return the diagonal curvature without what bends downwards."""
+    rows: Floats = expansion.utility_curvature + np.maximum(0, expansion.bend)
+    return rows
 
 
 def solve_semidefinite(matrix: Floats, right: Floats) -> Floats | None:

@@ -185,7 +185,7 @@ class FittedDirectEffect:
     def _coefficient_penalty(self, design: SurrogateDesign, labels: Surrogate) -> Penalty:
         n_alpha, n_beta = design.outcome_basis.degree, design.effect_basis.degree + 1
         return Penalty(
-            design.coefficient_rows()[:, 1:].copy(),
+            design.coefficient_rows(first=1),
             Distance.of(
                 [self.criterion.form] * n_alpha + ["match"] * n_beta,
                 np.r_[labels.fair_coefficients[1:], np.zeros(n_beta)],

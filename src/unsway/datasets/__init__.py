@@ -1,5 +1,9 @@
-"""Data to learn and test with; the synthetic worlds know their own truth."""
+"""Data to learn and test with: synthetic worlds that know their own truth, and real tables."""
 
+from unsway.datasets.adult import load_adult
+from unsway.datasets.berkeley import load_berkeley
+from unsway.datasets.credit import load_give_me_some_credit, load_pakdd
+from unsway.datasets.german import load_german
 from unsway.datasets.synthetic import (
     WORLDS,
     SyntheticData,
@@ -7,5 +11,18 @@ from unsway.datasets.synthetic import (
     make_synthetic,
     make_world,
 )
+from unsway.datasets.table import TabularData
 
-__all__ = ["WORLDS", "SyntheticData", "TrueEffects", "make_synthetic", "make_world"]
+__all__ = [
+    "WORLDS",
+    "SyntheticData",
+    "TabularData",
+    "TrueEffects",
+    "load_adult",
+    "load_berkeley",
+    "load_german",
+    "load_give_me_some_credit",
+    "load_pakdd",
+    "make_synthetic",
+    "make_world",
+]

@@ -11,13 +11,15 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
 from ..roles import Floats, take
 from .encoding import TableEncoder
+from .folds import fold_numbers
 
 #: Scoring of the default model's C by the name users say.
 SCORINGS = {"log_loss": "neg_log_loss", "accuracy": "accuracy"}
@@ -49,8 +51,8 @@ class Propensity(BaseEstimator):
         Whether the rows it is fitted on get scores from models that have not seen them.
     clip : float
         Scores are kept within [clip, 1−clip].
-    random_state : int, optional
-        Seed of the folds.
+    random_state : int
+        Seed of the folds, which depend on what rows hold and not on their order.
     n_jobs : int, optional
         Parallel fits while choosing C.
 
@@ -75,7 +77,7 @@ class Propensity(BaseEstimator):
         cv: int = 5,
         cross_fit: bool = False,
         clip: float = 1e-3,
-        random_state: int | None = 0,
+        random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -104,7 +106,7 @@ class Propensity(BaseEstimator):
         if not self.cross_fit:
             return self.predict(X)
         scores = np.empty(len(z))
-        for train, test in self._folds().split(np.zeros(len(z)), z):
+        for train, test in self._folds(X, z).split():
             weight = None if sample_weight is None else sample_weight[train]
             model = self._fit_one(take(X, train), z[train], weight)
             scores[test] = self._scores(model, take(X, test))
@@ -126,28 +128,36 @@ class Propensity(BaseEstimator):
                 f"of the propensity needs at least {smallest} so that no fold misses it; lower cv"
             )
 
-    def _folds(self) -> StratifiedKFold:
-        return StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
+    def _folds(self, X: Any, z: Floats) -> PredefinedSplit:
+        return PredefinedSplit(fold_numbers(X, z, self.cv, self.random_state))
 
     def _fit_one(self, X: Any, z: Floats, sample_weight: Floats | None) -> Any:
-        model = self._default() if self.estimator is None else clone(self.estimator)
+        if self.estimator is None:
+            return self._fit_default(X, z, sample_weight)
+        model = clone(self.estimator)
         last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
         weights = {} if sample_weight is None else {f"{last}sample_weight": sample_weight}
         with sklearn.config_context(enable_metadata_routing=False):
             return model.fit(X, z.astype(int), **weights)
 
-    def _default(self) -> Pipeline:
-        """Return the L1 logistic regression with its search for C, not fitted."""
+    def _fit_default(self, X: Any, z: Floats, sample_weight: Floats | None) -> Pipeline:
+        """Encode the table and fit the L1 logistic regression with the best C."""
+        encoder = TableEncoder().fit(X)
         new_style = parse_version(sklearn.__version__) >= parse_version("1.8")
         lasso = {"l1_ratio": 1.0} if new_style else {"penalty": "l1"}
-        search = GridSearchCV(
-            LogisticRegression(solver="liblinear", random_state=self.random_state, **lasso),
-            {"C": list(self.Cs)},
-            scoring=SCORINGS[self.scoring],
-            cv=self._folds(),
-            n_jobs=self.n_jobs,
-        )
-        return make_pipeline(TableEncoder(), search)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        with sklearn.config_context(enable_metadata_routing=True):
+            model = LogisticRegression(solver="liblinear", random_state=self.random_state, **lasso)
+            scorer = get_scorer(SCORINGS[self.scoring])
+            search = GridSearchCV(
+                model.set_fit_request(sample_weight=True),
+                {"C": list(self.Cs)},
+                scoring=scorer.set_score_request(sample_weight=True),
+                cv=self._folds(X, z),
+                n_jobs=self.n_jobs,
+            )
+            search.fit(encoder.transform(X), z.astype(int), **weights)
+        return make_pipeline(encoder, search.best_estimator_)
 
     def _scores(self, model: Any, X: Any) -> Floats:
         probabilities: NDArray[Any] = model.predict_proba(X)

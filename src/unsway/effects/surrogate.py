@@ -181,9 +181,10 @@ class SurrogateDesign:
         """Return √w·Q, whose columns span Γ's and whose first is the constant direction."""
         return self.q if self.root_weight is None else self.q * self.root_weight[:, None]
 
-    def coefficient_rows(self) -> Floats:
-        """Return A with Aᵀ·target = the coefficients: W Γ (ΓᵀWΓ)⁻¹, by substitution in R."""
-        return linalg.solve_triangular(self.r, self.orthonormal_rows().T).T
+    def coefficient_rows(self, first: int = 0) -> Floats:
+        """Return A with Aᵀ·target = the coefficients from the `first` on: √w·Q·R⁻ᵀ."""
+        inverse = linalg.solve_triangular(self.r, np.eye(len(self.r)))
+        return self.orthonormal_rows() @ inverse[first:].T
 
 
 def fit_surrogate(

@@ -31,7 +31,7 @@ from ..roles import (
 
 
 class FairLogisticRegression(ClassifierMixin, BaseEstimator):
-    """Logistic regression that minimises (1−λ)·log-loss + λ·penalty + ½·l2·|w|².
+    """Logistic regression that minimises (1−λ)·log-loss + λ·penalty + ½·l2·‖w‖².
 
     The sensitive attribute is needed in ``fit`` alone. What comes out is an ordinary linear model:
     ``coef_`` and ``intercept_`` mean what they mean in scikit-learn.

@@ -1,0 +1,92 @@
+"""The columns of X seen centred and in units of their spread, without forming such a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_BLOCK_VALUES = 16_384  # a block stays in the cache
+_CONSTANT = 1e-10  # a spread below this share of the mean is rounding
+
+
+@dataclass(frozen=True)
+class StandardColumns:
+    """The matrix Z = [(X − centre)/scale, 1], by its products.
+
+    Weights in these coordinates have no units, so that steps, tolerances and conditioning do not
+    depend on the units and the origin of X. Without an intercept nothing is centred and the last
+    column is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> columns = StandardColumns.of(np.array([[1.0], [3.0]]))
+    >>> columns.margin(np.array([1.0, 0.5])).tolist()
+    [-0.5, 1.5]
+    >>> columns.to_raw(np.array([1.0, 0.5])).tolist()
+    [1.0, -1.5]
+    """
+
+    X: Floats
+    center: Floats
+    scale: Floats
+    intercept: bool
+
+    @classmethod
+    def of(cls, X: Floats, weights: Floats | None = None, intercept: bool = True) -> Self:
+        """Measure the columns, each row counting by its weight."""
+        w = np.ones(len(X)) if weights is None else weights
+        total = w.sum()
+        center = (w @ X) / total if intercept else np.zeros(X.shape[1])
+        squares = np.zeros(X.shape[1])
+        for rows in _blocks(X):
+            squares += w[rows] @ (X[rows] - center) ** 2
+        spread = np.sqrt(squares / total)
+        return cls(X, center, np.where(spread > _CONSTANT * abs(center), spread, 1.0), intercept)
+
+    def margin(self, weights: Floats) -> Floats:
+        """Return Z·weights."""
+        raw = self.to_raw(weights)
+        margin = self.X @ raw[:-1]
+        margin += raw[-1]
+        return margin
+
+    def pull_back(self, rows: Floats) -> Floats:
+        """Return Zᵀ·rows."""
+        total = rows.sum()
+        scaled = (self.X.T @ rows - self.center * total) / self.scale
+        return np.append(scaled, total if self.intercept else 0.0)
+
+    def weighted_square(self, rows: Floats) -> Floats:
+        """Return Zᵀ·diag(rows)·Z, by blocks of rows."""
+        p = self.X.shape[1]
+        square = np.zeros((p + 1, p + 1))
+        for part in _blocks(self.X):
+            block = self.X[part] - self.center
+            square[:p, :p] += block.T @ (rows[part, None] * block)
+        square[:p, :p] /= np.outer(self.scale, self.scale)
+        crossed = self.pull_back(rows)
+        square[p, :] = square[:, p] = crossed if self.intercept else 0.0
+        return square
+
+    def to_raw(self, weights: Floats) -> Floats:
+        """Return the weights of X itself, intercept last."""
+        raw = weights[:-1] / self.scale
+        return np.append(raw, weights[-1] - self.center @ raw if self.intercept else 0.0)
+
+    def from_raw(self, raw: Floats) -> Floats:
+        """Return the weights of Z for those of X."""
+        intercept = raw[-1] + self.center @ raw[:-1] if self.intercept else 0.0
+        return np.append(raw[:-1] * self.scale, intercept)
+
+
+def _blocks(X: Floats) -> Iterator[slice]:
+    size = max(64, _BLOCK_VALUES // X.shape[1])
+    for first in range(0, len(X), size):
+        yield slice(first, first + size)

@@ -1,0 +1,226 @@
+"""A real data set as plain columns, with its label and its sensitive attribute beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Backend", "TabularData"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Column = NDArray[Any]
+Backend = Literal["pandas", "polars", "pyarrow"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TabularData:
+    """The rows of a real data set: features, label y and sensitive attribute z.
+
+    Parameters
+    ----------
+    name : str
+        What the rows are, such as "adult train".
+    columns : mapping of str to array, shape (n,)
+        The features in order: float64 for numbers (NaN where missing), str objects for categories.
+        Neither the label nor the sensitive attribute is among them.
+    levels : mapping of str to tuple of str
+        The levels of each categorical column, also those that do not occur in these rows.
+    y, z : arrays of int64, shape (n,)
+        Label and sensitive attribute, 0 or 1.
+    target, positive_target : str
+        What y is about, and what y = 1 stands for.
+    sensitive, positive_sensitive : str
+        What z is about, and what z = 1 stands for.
+    sample_weight : array of float64, shape (n,), or None
+        How many people each row stands for; None means one.
+    dropped_rows : int
+        Rows of the file that could not be read and were left out.
+
+    Examples
+    --------
+    >>> from unsway.datasets import load_adult
+    >>> load_adult("test")
+    TabularData('adult test', 16281 rows, 9 features, y: income >50K, z: sex Male)
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    levels: Mapping[str, tuple[str, ...]]
+    y: IntArray
+    z: IntArray
+    target: str
+    positive_target: str
+    sensitive: str
+    positive_sensitive: str
+    sample_weight: FloatArray | None = None
+    dropped_rows: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse columns of another length, and categories outside their levels."""
+        for name, values in self.columns.items():
+            if values.shape != self.y.shape:
+                raise ValueError(f"column {name!r} has {len(values)} rows but y has {len(self.y)}")
+            if values.dtype == object and not set(values) <= set(self.levels.get(name, ())):
+                raise ValueError(f"column {name!r} has values that are not among its levels")
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(self.columns)
+
+    def to_matrix(self) -> tuple[FloatArray, tuple[str, ...]]:
+        """Return the features as floats, categories one-hot, and the names of the matrix columns.
+
+        A category with k levels becomes k columns named "feature=level"; none is left out. The
+        columns do not depend on which rows these are. Missing numbers stay NaN.
+
+        Examples
+        --------
+        >>> from unsway.datasets import load_adult
+        >>> X, names = load_adult().to_matrix()
+        >>> X.shape, names[:3]
+        ((32561, 46), ('age', 'workclass=?', 'workclass=Federal-gov'))
+        """
+        blocks: list[FloatArray] = []
+        names: list[str] = []
+        for name, values in self.columns.items():
+            if name in self.levels:
+                blocks.append(np.eye(len(self.levels[name]))[self._codes(name)])
+                names.extend(f"{name}={level}" for level in self.levels[name])
+            else:
+                blocks.append(values[:, np.newaxis])
+                names.append(name)
+        return np.hstack(blocks), tuple(names)
+
+    def to_frame(self, backend: Backend = "pandas") -> Any:
+        """Return the features as a table of pandas, polars or pyarrow.
+
+        Categories have the library's categorical type (pandas ``category``, polars ``Enum``,
+        pyarrow ``dictionary``) with the same levels whichever rows these are. Missing numbers are
+        NaN in pandas and null in the others.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow"
+            The library, which must be installed.
+
+        Examples
+        --------
+        >>> from unsway.datasets import load_german
+        >>> load_german().to_frame("pyarrow").shape
+        (1000, 19)
+        """
+        one_of(backend, get_args(Backend), "backend")
+        try:
+            library = import_module(backend)
+        except ImportError as error:
+            raise ImportError(f"{backend} is not installed; run: pip install {backend}") from error
+        return _FRAMES[backend](library, self)
+
+    def _codes(self, name: str) -> IntArray:
+        """Return the position of each row's level."""
+        position = {level: code for code, level in enumerate(self.levels[name])}
+        return np.array([position[value] for value in self.columns[name]], dtype=np.int64)
+
+    def __repr__(self) -> str:
+        """Name the data, count rows and columns, say what 1 stands for; print no values."""
+        dropped = f" ({self.dropped_rows} dropped)" if self.dropped_rows else ""
+        weighted = "" if self.sample_weight is None else "weighted "
+        return (
+            f"TabularData({self.name!r}, {self.y.size} {weighted}rows{dropped}, "
+            f"{len(self.columns)} feature{'s' * (len(self.columns) != 1)}, "
+            f"y: {self.target} {self.positive_target}, "
+            f"z: {self.sensitive} {self.positive_sensitive})"
+        )
+
+
+def _pandas_frame(pandas: Any, data: TabularData) -> Any:
+    return pandas.DataFrame(
+        {
+            name: pandas.Categorical.from_codes(data._codes(name), list(data.levels[name]))
+            if name in data.levels
+            else values
+            for name, values in data.columns.items()
+        }
+    )
+
+
+def _polars_frame(polars: Any, data: TabularData) -> Any:
+    return polars.DataFrame(
+        [
+            polars.Series(name, values.tolist(), dtype=polars.Enum(list(data.levels[name])))
+            if name in data.levels
+            else polars.Series(name, values, nan_to_null=True)
+            for name, values in data.columns.items()
+        ]
+    )
+
+
+def _pyarrow_table(pyarrow: Any, data: TabularData) -> Any:
+    return pyarrow.table(
+        {
+            name: pyarrow.DictionaryArray.from_arrays(
+                data._codes(name).astype(np.int32), list(data.levels[name])
+            )
+            if name in data.levels
+            else pyarrow.array(values, from_pandas=True)  # NaN becomes null
+            for name, values in data.columns.items()
+        }
+    )
+
+
+_FRAMES: dict[str, Callable[[Any, TabularData], Any]] = {
+    "pandas": _pandas_frame,
+    "polars": _polars_frame,
+    "pyarrow": _pyarrow_table,
+}
+
+
+def as_words(texts: Iterable[str]) -> Column:
+    """Return texts as an array of str objects."""
+    return np.array(list(texts), dtype=object)
+
+
+def occurring_levels(columns: Mapping[str, Column]) -> dict[str, tuple[str, ...]]:
+    """Return the sorted levels of the categorical columns.
+
+    Examples
+    --------
+    >>> occurring_levels({"size": np.array([2.0, 3.0]), "shape": as_words(["b", "a"])})
+    {'shape': ('a', 'b')}
+    """
+    return {
+        name: tuple(sorted(set(values)))
+        for name, values in columns.items()
+        if values.dtype == object
+    }
+
+
+def older_than(age: FloatArray, threshold: float) -> IntArray:
+    """Return 1 where the age is above the threshold and 0 elsewhere; both must occur.
+
+    Examples
+    --------
+    >>> older_than(np.array([25.0, 26.0]), 25).tolist()
+    [0, 1]
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, Real):
+        raise TypeError(f"age_threshold must be a number; got {threshold!r}")
+    z = (age > threshold).astype(np.int64)
+    if math.isnan(threshold) or z.all() or not z.any():
+        raise ValueError(f"age_threshold={threshold!r} puts all rows in one group; choose another")
+    return z
+
+
+def one_of(value: str, choices: tuple[str, ...], parameter: str) -> None:
+    """Raise unless the value of a parameter is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"unknown {parameter} {value!r}; choose from {', '.join(choices)}")

@@ -1,0 +1,290 @@
+"""Criteria to test by, the properties each must keep, and the data and derivatives they share.
+
+A new criterion is added to `CRITERIA`; every property below then holds it to account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from unsway.core import FORMS, Expansion, Objective, Penalty
+from unsway.criteria import NORMS, DirectEffect, EqualizedOdds, EqualOpportunity, Parity
+
+Floats = NDArray[np.float64]
+
+#: Settings of every hypothesis test: the same examples on each run, and no clock.
+varied = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+class KnownScore(ClassifierMixin, BaseEstimator):
+    """A classifier that is told P(z=1 | X): it is the first column of X."""
+
+    def fit(self, X: Any, z: Any, sample_weight: Any = None) -> KnownScore:
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        score = np.asarray(X, dtype=float)[:, 0]
+        return np.column_stack([1 - score, score])
+
+
+def direct_effect(outcome_degree: int = 1, effect_degree: int = 0, **options: Any) -> DirectEffect:
+    """Return the criterion with its propensity known, so that nothing is estimated."""
+    return DirectEffect(outcome_degree, effect_degree, propensity=KnownScore(), **options)
+
+
+#: Every criterion of the library, by a name that tells its settings.
+CRITERIA = {
+    "parity": Parity(),
+    "equal opportunity": EqualOpportunity(),
+    "equalized odds": EqualizedOdds(),
+    "direct effect (1,0)": direct_effect(),
+    "direct effect (2,1)": direct_effect(2, 1),
+    "direct effect (3,0), paper": direct_effect(3, 0, form="paper"),
+    "direct effect (1,0), match": direct_effect(form="match"),
+    "direct effect (1,0), function": direct_effect(norm="function"),
+    "direct effect (3,2), function": direct_effect(3, 2, norm="function"),
+    "direct effect (5,3), spline": direct_effect(5, 3, norm="function", basis="spline"),
+}
+
+each_criterion = pytest.mark.parametrize("criterion", CRITERIA.values(), ids=CRITERIA)
+
+
+@dataclass(frozen=True)
+class People:
+    """A small world: covariates with the true propensity b first, labels, z, scores, weights."""
+
+    X: Floats
+    y: Floats
+    z: Floats
+    scores: Floats
+    weights: Floats
+
+    @property
+    def b(self) -> Floats:
+        return self.X[:, 0]
+
+    @property
+    def margin(self) -> Floats:
+        return logit(self.scores)
+
+    def rows(self, chosen: NDArray[np.intp]) -> People:
+        return People(*(array[chosen] for array in vars(self).values()))
+
+    def repeated(self) -> People:
+        """Return each row as often as its weight says."""
+        return self.rows(np.repeat(np.arange(len(self.z)), self.weights.astype(int)))
+
+
+def make_people(n: int = 60, seed: int = 0, separation: float = 1.0) -> People:
+    """Draw a world whose groups overlap and in which every label occurs in both."""
+    rng = np.random.default_rng(seed)
+    proxy, other = rng.normal(size=n), rng.normal(size=n)
+    proxy[:4] = (-1, 1, 1, -1)
+    b = expit(separation * proxy) if separation else rng.uniform(0.2, 0.8, n)
+    z = (rng.random(n) < b).astype(float)
+    z[:4] = (0, 0, 1, 1)
+    y = (rng.random(n) < expit(proxy + other + z - 0.5)).astype(float)
+    y[:4] = (0, 1, 0, 1)
+    scores = expit(1.5 * proxy + other + rng.normal(size=n) / 2)
+    weights = rng.integers(1, 4, n).astype(float)
+    return People(np.column_stack([b, other]), y, z, scores, weights)
+
+
+def penalty_of(criterion: Any, people: People, weights: Floats | None = None) -> Penalty:
+    """Return the penalty that a criterion fitted on these people puts on their scores."""
+    fitted = criterion.fit(people.X, people.z, weights)
+    return fitted.penalty(people.y, people.z, weights)
+
+
+@st.composite
+def objectives(draw: Callable[..., Any]) -> tuple[Objective, Floats]:
+    """Draw an objective and a margin: any size, separation, criterion, strength and weights."""
+    n, seed = draw(st.integers(16, 40)), draw(st.integers(0, 10_000))
+    people = make_people(n, seed, draw(st.sampled_from([0.0, 0.5, 1.0, 2.0, 4.0])))
+    effect = draw(st.integers(0, 2))
+    outcome = draw(st.integers(effect + 1, 3))
+    options = {"form": draw(st.sampled_from(FORMS)), "max_extreme_share": 1.0}
+    direct = [direct_effect(outcome, effect, norm=norm, **options) for norm in NORMS]
+    criterion = draw(st.sampled_from([*direct, Parity(), EqualizedOdds()]))
+    weights = people.weights / 2 if draw(st.booleans()) else None
+    penalty = penalty_of(criterion, people, weights)
+    assume(is_smooth_at(penalty, people.scores))
+    strength = draw(st.sampled_from([0.0, 0.3, 0.5, 0.9, 0.975]))
+    return Objective(penalty, people.y, strength, weights), people.margin
+
+
+def is_smooth_at(penalty: Penalty, scores: Floats) -> bool:
+    """Say whether every statistic is well away from where its distance has a kink."""
+    zeta, distance = penalty.statistics(scores), penalty.distance
+    to_border = np.minimum(abs(zeta - distance.low), abs(zeta - distance.high))
+    return bool(((distance.low == distance.high) | (to_border > 1e-2 * (1 + abs(zeta)))).all())
+
+
+def full_hessian(objective: Objective, expansion: Expansion, downward: bool = True) -> Floats:
+    """Return H of `Expansion` as a matrix, with or without its downward-bending diagonal."""
+    bend = expansion.bend if downward else np.maximum(0, expansion.bend)
+    factor = expansion.density[:, None] * objective.penalty.matrix
+    return np.diag(expansion.utility_curvature + bend) + factor * expansion.stiffness @ factor.T
+
+
+def numerical_derivative(function: Callable[[Floats], Any], at: Floats) -> Floats:
+    """Return the derivative by central differences, one row per entry of ``at``."""
+    step = 1e-5
+    return np.array(
+        [
+            (np.asarray(function(at + shift)) - np.asarray(function(at - shift))) / (2 * step)
+            for shift in step * np.eye(len(at))
+        ]
+    )
+
+
+def by_torch(build: Callable[[Any], Any], at: Floats) -> tuple[float, Floats, Floats]:
+    """Return value, gradient and Hessian by torch; ``build`` gets what makes its arrays."""
+    torch = pytest.importorskip("torch")
+    function, point = build(torch.as_tensor), torch.as_tensor(at)
+    derivatives = torch.autograd.functional  # torch.func.hessian warns from inside torch
+    slope, curvature = (
+        derivatives.jacobian(function, point),
+        derivatives.hessian(function, point),
+    )
+    return float(function(point)), slope.numpy(), curvature.numpy()
+
+
+def by_jax(build: Callable[[Any], Any], at: Floats) -> tuple[float, Floats, Floats]:
+    """Return value, gradient and Hessian by JAX in float64, which is switched off again."""
+    jax = pytest.importorskip("jax")
+    with jax_float64(jax):
+        function, point = build(jax.numpy.asarray), jax.numpy.asarray(at)
+        value = float(function(point))
+        slope, curvature = jax.jit(lambda s: (jax.grad(function)(s), jax.hessian(function)(s)))(
+            point
+        )
+        return value, np.asarray(slope), np.asarray(curvature)
+
+
+def jax_float64(jax: Any) -> Any:
+    """Return a context in which JAX keeps float64."""
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    from jax.experimental import enable_x64
+
+    return enable_x64()
+
+
+each_autodiff = pytest.mark.parametrize("autodiff", [by_torch, by_jax])
+
+
+def assert_close(found: Any, expected: Any, relative: float) -> None:
+    """Check that nothing is off by more than this share of the largest expected number."""
+    largest = float(np.max(np.abs(expected), initial=0.0))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=relative * largest + 1e-13)
+
+
+def assert_weights_equal_repeated_rows(criterion: Any, people: People) -> None:
+    """Check value and gradient: a row's derivative is the sum of its copies'."""
+    weighted, repeated = penalty_of(criterion, people, people.weights), people.repeated()
+    copied = penalty_of(criterion, repeated)
+    owner = np.repeat(np.arange(len(people.z)), people.weights.astype(int))
+    summed = np.bincount(owner, copied.gradient(repeated.scores))
+    assert_close(weighted.value(people.scores), copied.value(repeated.scores), 1e-9)
+    assert_close(weighted.gradient(people.scores), summed, 1e-9)
+
+
+def assert_row_order_does_not_matter(criterion: Any, people: People) -> None:
+    """Check value and gradient against those of the shuffled rows."""
+    order = np.random.default_rng(1).permutation(len(people.z))
+    shuffled = people.rows(order)
+    one = penalty_of(criterion, people, people.weights)
+    other = penalty_of(criterion, shuffled, shuffled.weights)
+    assert_close(other.value(shuffled.scores), one.value(people.scores), 1e-9)
+    assert_close(other.gradient(shuffled.scores), one.gradient(people.scores)[order], 1e-9)
+
+
+def assert_base_rate_is_free(criterion: Any, people: People) -> None:
+    """Check that adding a constant to every score leaves the penalty as it is."""
+    penalty = penalty_of(criterion, people)
+    assert penalty.value(people.scores) > 0
+    assert_close(penalty.value(people.scores + 0.1), penalty.value(people.scores), 1e-9)
+
+
+def assert_some_rows_are_as_good_as_a_fit(criterion: Any, people: People) -> None:
+    """Check that ``take`` gives the penalty of those rows, and ``at`` that of new ones."""
+    rows = np.arange(0, len(people.z), 2)
+    rows[:4] = np.arange(4)
+    part = people.rows(np.unique(rows))
+    fitted = criterion.fit(people.X, people.z)
+    expected = float(penalty_of(criterion, part).value(part.scores))
+    for other in (fitted.take(np.unique(rows)), fitted.at(part.X)):
+        assert_close(other.penalty(part.y, part.z).value(part.scores), expected, 1e-9)
+
+
+def with_labels_swapped(people: People) -> People:
+    """Return the same people with 0 and 1 of y exchanged, and the scores accordingly."""
+    return replace(people, y=1 - people.y, scores=1 - people.scores)
+
+
+def with_groups_swapped(people: People) -> People:
+    """Return the same people with 0 and 1 of z exchanged, and the propensity accordingly."""
+    X = np.column_stack([1 - people.b, people.X[:, 1]])
+    return replace(people, X=X, z=1 - people.z)
+
+
+def mixed_columns(n: int = 240, seed: int = 0) -> tuple[dict[str, list[Any]], Floats]:
+    """Return a table by columns, of every kind and with holes, and a z that depends on it."""
+    rng = np.random.default_rng(seed)
+    age, hours = rng.normal(40, 10, n), rng.integers(10, 60, n)
+    job = np.array(["clerk", "nurse", "pilot"])[rng.integers(0, 3, n)]
+    member = rng.random(n) < 0.4
+    z = rng.random(n) < expit((age - 40) / 8 + 1.5 * (job == "nurse") - member)
+    columns = {
+        "age": [None if k % 7 == 0 else float(value) for k, value in enumerate(age)],
+        "hours": hours.tolist(),
+        "job": [None if k % 11 == 0 else str(value) for k, value in enumerate(job)],
+        "town": [("north", "south")[k % 2] for k in range(n)],
+        "member": member.tolist(),
+        "empty": [None] * n,
+    }
+    return columns, z.astype(float)
+
+
+def as_pandas(columns: dict[str, list[Any]]) -> Any:
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(columns).astype({"town": "category"})
+
+
+def as_polars(columns: dict[str, list[Any]]) -> Any:
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame(columns).with_columns(polars.col("town").cast(polars.Categorical))
+
+
+def as_pyarrow(columns: dict[str, list[Any]]) -> Any:
+    pyarrow = pytest.importorskip("pyarrow")
+    return pyarrow.table({**columns, "town": pyarrow.array(columns["town"]).dictionary_encode()})
+
+
+def as_numpy(columns: dict[str, list[Any]]) -> Any:
+    table = np.empty((len(columns["town"]), len(columns)), dtype=object)
+    for position, values in enumerate(columns.values()):
+        table[:, position] = values
+    return table
+
+
+CONTAINERS = {
+    "pandas": as_pandas,
+    "polars": as_polars,
+    "pyarrow": as_pyarrow,
+    "numpy": as_numpy,
+}
+
+each_container = pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)

@@ -1,0 +1,282 @@
+"""The training objective: value, gradient and Hessian in the margin."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from contracts import (
+    assert_close,
+    by_torch,
+    direct_effect,
+    each_autodiff,
+    full_hessian,
+    jax_float64,
+    make_people,
+    numerical_derivative,
+    objectives,
+    penalty_of,
+    varied,
+)
+from hypothesis import given
+from sklearn.metrics import log_loss
+
+from unsway.core import Distance, Losses, Objective, Penalty, check_strength
+from unsway.core.curvature import diagonal
+
+LOG3 = np.log(3.0)
+
+
+def objective_on(people, strength=0.9, weights=None, criterion=None):
+    penalty = penalty_of(criterion or direct_effect(2, 1), people, weights)
+    return Objective(penalty, people.y, strength, weights)
+
+
+@pytest.fixture
+def four_rows():
+    """Return an objective on four rows whose scores are ¾, ¾, ½, ½ at the margin log 3, 0."""
+    matrix = np.array([[0.5], [0.5], [-0.5], [-0.5]])
+    penalty = Penalty(matrix, Distance.of(["match"], np.zeros(1)), names=("gap",))
+    objective = Objective(penalty, np.array([1.0, 1.0, 0.0, 1.0]), strength=0.5)
+    return objective, np.array([LOG3, LOG3, 0.0, 0.0])
+
+
+def test_value_on_four_rows_is_as_by_hand(four_rows):
+    objective, margin = four_rows
+    by_hand = 0.5 * (2 * np.log(4 / 3) + 2 * np.log(2)) / 4 + 0.5 * 0.25**2
+    assert objective.value(margin) == pytest.approx(by_hand, rel=1e-14)
+
+
+def test_gradient_on_four_rows_is_as_by_hand(four_rows):
+    # ½(p−y) + ½·4·p′·A·2·gap, with p′ = 3/16 at ¾ and gap ¼
+    objective, margin = four_rows
+    assert_close(objective.expand(margin).gradient, [-0.03125, -0.03125, 0.125, -0.375], 1e-14)
+
+
+def test_curvature_parts_on_four_rows_are_as_by_hand(four_rows):
+    objective, margin = four_rows
+    expansion = objective.expand(margin)
+    assert_close(expansion.utility_curvature, [3 / 32, 3 / 32, 1 / 8, 1 / 8], 1e-14)
+    assert_close(expansion.bend, [-3 / 64, -3 / 64, 0.0, 0.0], 1e-14)  # ½·4·p″·A·2·gap
+    assert expansion.stiffness.tolist() == [4.0]
+
+
+@varied
+@given(objectives())
+def test_gradient_agrees_with_finite_differences(case):
+    objective, margin = case
+    numerical = numerical_derivative(lambda s: objective.total_weight * objective.value(s), margin)
+    assert_close(objective.expand(margin).gradient, numerical, 1e-5)
+
+
+@varied
+@given(objectives())
+def test_hessian_agrees_with_finite_differences_of_the_gradient(case):
+    objective, margin = case
+    numerical = numerical_derivative(lambda s: objective.expand(s).gradient, margin)
+    assert_close(full_hessian(objective, objective.expand(margin)), numerical, 1e-5)
+
+
+def autodiff_of(objective, margin, autodiff):
+    """Return value, gradient and Hessian of W·f by an autodiff library."""
+
+    def build(asarray):
+        there = replace(
+            objective,
+            penalty=objective.penalty.map(asarray),
+            target=asarray(objective.target),
+            sample_weight=None
+            if objective.sample_weight is None
+            else asarray(objective.sample_weight),
+        )
+        return lambda s: there.total_weight * there.value(s)
+
+    return autodiff(build, margin)
+
+
+def assert_autodiff_agrees(objective, margin, autodiff):
+    value, gradient, hessian = autodiff_of(objective, margin, autodiff)
+    expansion = objective.expand(margin)
+    whole = expansion.losses.whole(objective.strength)
+    assert_close(value, objective.total_weight * whole, 1e-9)
+    assert_close(gradient, expansion.gradient, 1e-9)
+    assert_close(hessian, full_hessian(objective, expansion), 1e-9)
+
+
+@varied
+@given(objectives())
+def test_gradient_and_hessian_agree_with_torch(case):
+    objective, margin = case
+    assert_autodiff_agrees(objective, margin, by_torch)
+
+
+@each_autodiff
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("norm", ["coefficient", "function"])
+def test_gradient_and_hessian_agree_with_either_autodiff(autodiff, weighted, norm):
+    people = make_people(24, seed=2)
+    weights = people.weights if weighted else None
+    objective = objective_on(people, 0.9, weights, direct_effect(2, 1, norm=norm))
+    assert_autodiff_agrees(objective, people.margin, autodiff)
+
+
+@each_autodiff
+def test_autodiff_is_right_where_training_starts_at_the_margin_zero(autodiff):
+    people = make_people(24, seed=2)
+    objective = objective_on(people, criterion=direct_effect(form="match"))
+    assert_autodiff_agrees(objective, np.zeros(24), autodiff)
+
+
+def test_expanding_gives_the_same_numbers_in_every_library():
+    jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
+    people = make_people(24, seed=4)
+    objective = objective_on(people, weights=people.weights)
+    expected = objective.expand(people.margin)
+    with jax_float64(jax):
+        for convert in (torch.as_tensor, jax.numpy.asarray):
+            there = replace(
+                objective,
+                penalty=objective.penalty.map(convert),
+                target=convert(people.y),
+                sample_weight=convert(people.weights),
+            )
+            found = there.expand(convert(people.margin))
+            for name in ("gradient", "utility_curvature", "bend", "density", "stiffness"):
+                assert_close(np.asarray(getattr(found, name)), getattr(expected, name), 1e-12)
+
+
+def test_weights_equal_repeated_rows():
+    people = make_people(40, seed=6)
+    repeated = people.repeated()
+    weighted = objective_on(people, weights=people.weights)
+    copied = objective_on(repeated)
+    owner = np.repeat(np.arange(40), people.weights.astype(int))
+    summed = np.bincount(owner, copied.expand(repeated.margin).gradient)
+    assert weighted.total_weight == copied.total_weight
+    assert weighted.value(people.margin) == pytest.approx(copied.value(repeated.margin), rel=1e-12)
+    assert_close(weighted.expand(people.margin).gradient, summed, 1e-10)
+
+
+def test_row_order_does_not_matter():
+    people = make_people(40, seed=7)
+    order = np.random.default_rng(0).permutation(40)
+    shuffled = people.rows(order)
+    one, other = objective_on(people), objective_on(shuffled)
+    assert one.value(people.margin) == pytest.approx(other.value(shuffled.margin), rel=1e-12)
+    assert_close(
+        other.expand(shuffled.margin).gradient, one.expand(people.margin).gradient[order], 1e-10
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_without_strength_the_objective_is_the_log_loss_of_scikit_learn(weighted):
+    people = make_people(40, seed=8)
+    weights = people.weights if weighted else None
+    objective = objective_on(people, 0.0, weights)
+    expected = log_loss(people.y, people.scores, sample_weight=weights)
+    assert objective.value(people.margin) == pytest.approx(expected, rel=1e-12)
+
+
+def test_without_strength_the_derivatives_are_the_log_losses():
+    people = make_people(40, seed=8)
+    expansion = objective_on(people, 0.0).expand(people.margin)
+    p = people.scores
+    assert_close(expansion.gradient, p - people.y, 1e-13)
+    assert_close(expansion.utility_curvature + expansion.bend, p * (1 - p), 1e-13)
+    assert not expansion.stiffness.any()
+
+
+def test_the_whole_loss_weighs_its_two_halves():
+    people = make_people(40, seed=9)
+    objective = objective_on(people, 0.7)
+    losses = objective.losses(people.margin)
+    assert losses == objective.expand(people.margin).losses
+    assert objective.value(people.margin) == pytest.approx(losses.whole(0.7), rel=1e-14)
+    assert losses.penalty == pytest.approx(float(objective.penalty.value(people.scores)))
+
+
+def test_losses_of_two_and_one_at_a_quarter_are_one_and_three_quarters():
+    assert Losses(utility=2.0, penalty=1.0).whole(0.25) == 1.75
+
+
+def test_another_strength_changes_nothing_else():
+    people = make_people(20, seed=9)
+    objective = objective_on(people, 0.7)
+    assert objective.at(0.2) == replace(objective, strength=0.2)
+    assert objective.at(0.2).penalty is objective.penalty
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_extreme_margins_stay_finite(weighted):
+    people = make_people(40, seed=10)
+    margin = np.where(people.scores > 0.5, 800.0, -800.0)
+    objective = objective_on(people, weights=people.weights if weighted else None)
+    expansion = objective.expand(margin)
+    arrays = (value for value in vars(expansion).values() if isinstance(value, np.ndarray))
+    assert all(np.isfinite(array).all() for array in arrays)
+    wrong = (margin > 0) != (people.y == 1)
+    weights = people.weights if weighted else np.ones(40)
+    assert expansion.losses.utility == pytest.approx(800 * np.average(wrong, weights=weights))
+
+
+class Workers:
+    """Two threads that add up small arrays, as workers on two machines would."""
+
+    def __init__(self):
+        self.barrier = threading.Barrier(2, timeout=5)
+        self.parts = {}
+
+    def reduce(self, own):
+        self.barrier.wait()
+        self.parts[threading.get_ident()] = own
+        self.barrier.wait()
+        total = sum(self.parts.values())
+        self.barrier.wait()
+        return total
+
+
+@pytest.mark.parametrize("norm", ["coefficient", "function"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_two_workers_find_what_one_finds(norm, weighted):
+    people = make_people(40, seed=11)
+    weights = people.weights if weighted else None
+    whole = objective_on(people, 0.9, weights, direct_effect(2, 1, norm=norm))
+    expected = whole.expand(people.margin)
+    workers = Workers()
+
+    def work(rows):
+        penalty = replace(whole.penalty, matrix=whole.penalty.matrix[rows], reduce=workers.reduce)
+        part = Objective(penalty, people.y[rows], 0.9, None if weights is None else weights[rows])
+        expansion = part.expand(people.margin[rows])
+        return part.total_weight, expansion, diagonal(part, expansion)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(work, (slice(0, 15), slice(15, 40))))
+    joined = {
+        name: np.concatenate([getattr(expansion, name) for _, expansion, _ in found])
+        for name in ("gradient", "utility_curvature", "bend")
+    }
+    assert [total for total, _, _ in found] == [whole.total_weight] * 2
+    assert found[0][1].losses.utility == pytest.approx(expected.losses.utility, rel=1e-12)
+    for name, rows in joined.items():
+        assert_close(rows, getattr(expected, name), 1e-10)
+    assert_close(np.concatenate([rows for *_, rows in found]), diagonal(whole, expected), 1e-10)
+
+
+def test_an_objective_can_be_pickled():
+    people = make_people(20, seed=12)
+    objective = objective_on(people)
+    again = pickle.loads(pickle.dumps(objective))  # noqa: S301
+    assert again.value(people.margin) == objective.value(people.margin)
+
+
+@pytest.mark.parametrize("strength", [-0.1, 1.0, 1.5, float("nan")])
+def test_a_strength_outside_its_range_is_refused_with_its_value(strength):
+    with pytest.raises(ValueError, match=rf"at least 0 and below 1; got {strength}"):
+        check_strength(strength)
+    with pytest.raises(ValueError, match=r"strength must be at least 0 and below 1"):
+        objective_on(make_people(20), strength)
