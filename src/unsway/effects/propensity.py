@@ -148,16 +148,20 @@ class Propensity(BaseEstimator):
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         with sklearn.config_context(enable_metadata_routing=True):
             model = LogisticRegression(solver="liblinear", random_state=self.random_state, **lasso)
+            model.set_fit_request(sample_weight=True)
             scorer = get_scorer(SCORINGS[self.scoring])
             search = GridSearchCV(
-                model.set_fit_request(sample_weight=True),
+                clone(model).set_params(tol=1e-3),  # precise enough to rank the values of C
                 {"C": list(self.Cs)},
                 scoring=scorer.set_score_request(sample_weight=True),
                 cv=self._folds(X, z),
                 n_jobs=self.n_jobs,
+                refit=False,
             )
-            search.fit(encoder.transform(X), z.astype(int), **weights)
-        return make_pipeline(encoder, search.best_estimator_)
+            matrix, labels = encoder.transform(X), z.astype(int)
+            search.fit(matrix, labels, **weights)
+            model.set_params(**search.best_params_).fit(matrix, labels, **weights)
+        return make_pipeline(encoder, model)
 
     def _scores(self, model: Any, X: Any) -> Floats:
         probabilities: NDArray[Any] = model.predict_proba(X)
