@@ -55,6 +55,7 @@ CRITERIA = {
     "direct effect (1,0), function": direct_effect(norm="function"),
     "direct effect (3,2), function": direct_effect(3, 2, norm="function"),
     "direct effect (5,3), spline": direct_effect(5, 3, norm="function", basis="spline"),
+    "direct effect (5,4), spline": direct_effect(5, 4, norm="function", basis="spline"),
 }
 
 each_criterion = pytest.mark.parametrize("criterion", CRITERIA.values(), ids=CRITERIA)

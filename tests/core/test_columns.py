@@ -47,3 +47,8 @@ def test_a_constant_column_counts_for_nothing():
     columns = StandardColumns.of(X)
     assert columns.scale[0] == 1
     np.testing.assert_allclose(columns.weighted_square(np.ones(100))[0], 0, atol=1e-3)
+
+
+def test_without_an_intercept_the_square_ends_in_zeros():
+    columns = StandardColumns.of(np.array([[1.0], [3.0]]), intercept=False)
+    assert columns.weighted_square(np.ones(2)).tolist() == [[pytest.approx(2.0), 0.0], [0.0, 0.0]]

@@ -143,6 +143,28 @@ def test_too_few_iterations_are_confessed():
     assert result.gradient_size > 1e-9
 
 
+def far_start(seed):
+    """Return weights far from any optimum, where the Hessian has negative eigenvalues."""
+    return np.append(4 * np.random.default_rng(seed).normal(size=5), 0.0)
+
+
+def test_negative_eigenvalues_on_the_way_are_no_obstacle():
+    problem = make_problem(seed=1, strength=0.975, criterion=direct_effect(2, 1))
+    result = problem.minimize(start=far_start(1), tol=1e-9)
+    assert result.converged
+
+
+def test_where_the_papers_form_jumps_the_method_stops_and_says_so():
+    criterion = direct_effect(3, 1, form="paper")
+    problem = make_problem(seed=1, strength=0.975, criterion=criterion)
+    result = problem.minimize(start=far_start(1), tol=1e-9)
+    assert not result.converged
+    assert result.n_iter < 100
+    whole = result.losses.whole(0.975)
+    assert whole == pytest.approx(value_at(problem, result.weights), rel=1e-9)
+    assert whole < value_at(problem, far_start(1)) / 2
+
+
 @pytest.mark.parametrize("strength", [0.0, 0.5, 0.975])
 def test_without_the_dense_hessian_the_optimum_is_the_same(monkeypatch, strength):
     problem = make_problem(strength=strength, criterion=Parity(), l2=0.01)

@@ -288,6 +288,14 @@ def test_global_metadata_routing_changes_nothing(cross_fit):
     assert (found == expected).all()
 
 
+def test_global_metadata_routing_asks_no_request_of_a_given_pipeline():
+    model = Propensity(make_pipeline(StandardScaler(), LogisticRegression()))
+    expected = model.fit_predict(PEOPLE.X, PEOPLE.z, PEOPLE.weights)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = model.fit_predict(PEOPLE.X, PEOPLE.z, PEOPLE.weights)
+    assert (found == expected).all()
+
+
 @pytest.mark.parametrize(
     ("cross_fit", "rows", "needed"), [(False, 4, 5), (True, 9, 10)], ids=["once", "nested"]
 )

@@ -7,8 +7,8 @@ is not diagonal, so a choice must be made:
     the diagonal of the Hessian, as in the paper. Indefinite, and blind to the part that all rows
     share: boosters overshoot at large λ. Kept for reproduction.
 ``bound``
-    a diagonal that the Hessian cannot exceed along a step shrunk by the learning rate η. Boosting
-    on it descends at every λ.
+    a diagonal that the Hessian, less what bends downwards, cannot exceed along a step shrunk by
+    the learning rate η: the quadratic model of such a step always falls.
 """
 
 from __future__ import annotations

@@ -131,9 +131,9 @@ class LinearProblem:
 
         The margin is moved in place and ends where the step ends.
         """
-        value, shift, step = self._value(losses, weights), self.columns.margin(direction), 1.0
+        value, step = self._value(losses, weights), 1.0
         rounding = 4 * np.finfo(float).eps * abs(value)
-        margin += shift
+        margin += self.columns.margin(direction)
         while step >= _SMALLEST_STEP:
             expansion = self.objective.expand(margin)
             target = value + _SUFFICIENT_DECREASE * step * slope + rounding
@@ -141,8 +141,8 @@ class LinearProblem:
                 return step, expansion
             del expansion
             step /= 2
-            margin -= step * shift
-        margin -= step * shift
+            margin -= self.columns.margin(step * direction)
+        margin -= self.columns.margin(step * direction)
         return 0.0, self.objective.expand(margin)
 
     def _direction(self, expansion: Expansion, gradient: Floats) -> Floats:

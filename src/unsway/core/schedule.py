@@ -134,6 +134,7 @@ class Schedule:
         on_step: Callable[[Step], None] | None = None,
     ) -> Run:
         """Drive ramp and last phase on a model that stands at the end of its pre-training."""
+        check_strength(strength)
         recorder = _Recorder(model, self, on_step, list(pretraining))
         for ramped in self.strengths_of_ramp(strength):
             if not recorder.exhausted:

@@ -61,6 +61,13 @@ class ScoreBasis:
         inner = np.unique(inner[(inner > low) & (inner < high)])
         return cls(len(inner) + 3, np.r_[[low] * 4, inner, [high] * 4])
 
+    def containing(self, other: ScoreBasis) -> ScoreBasis:
+        """Return the basis with the other's knots as well, so that it spans both."""
+        if other.knots is None or self.knots is None:
+            return self
+        inner = np.union1d(self.knots[4:-4], other.knots[4:-4])
+        return ScoreBasis(len(inner) + 3, np.r_[self.knots[:4], inner, self.knots[-4:]])
+
     def __call__(self, scores: Floats) -> Floats:
         """Return the (n, degree+1) matrix of the functions, the constant first."""
         if self.knots is None:
@@ -152,8 +159,8 @@ class SurrogateDesign:
     ) -> Self:
         """Decompose Γ for these rows, or explain why it cannot be."""
         most = max(outcome_degree, effect_degree)
-        outcome = ScoreBasis.of(basis, most, scores, sample_weight)
         effect = ScoreBasis.of(basis, effect_degree, scores, sample_weight)
+        outcome = ScoreBasis.of(basis, most, scores, sample_weight).containing(effect)
         cut = outcome.degree + 1
         gamma = np.empty((len(scores), cut + effect.degree + 1), order="F")
         gamma[:, :cut] = outcome(scores)
