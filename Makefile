@@ -46,7 +46,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
-	$(PIP) install --group dev --editable ".[cli,report]"
+	$(PIP) install --group dev --editable ".[cli,report,xgboost-cpu,lightgbm]"
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.dev

@@ -15,8 +15,8 @@ import unsway
 SOURCE = Path(unsway.__file__).parent
 FILES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 
-#: Modules beside the rooms. They import nothing of ours; any room but the two purest may use them.
-SHARED = {"roles", "extras", "files"}
+#: Modules beside the rooms; any room but the two purest may use them.
+SHARED = {"roles", "extras", "files", "folds"}
 PURE = {"core", "datasets"}
 
 #: Room → the rooms it may import. None: everything.
@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "paper": None,
     "cli": None,
     **{module: set() for module in SHARED},
+    "folds": {"roles"},
 }
 
 #: Optional package → where it may be imported: a file's name, or a folder ending in a slash.

@@ -70,3 +70,12 @@ def test_importing_the_package_loads_no_engine():
 
 def test_the_version_is_known_without_loading_anything():
     assert run("import unsway\nprint(unsway.__version__)") == [unsway.__version__]
+
+
+def test_a_missing_engine_is_named_with_its_pip_line_before_any_work():
+    printed = run(
+        "import unsway\n"
+        "try: unsway.FairXGBClassifier().fit(None, None)\n"
+        "except ImportError as error: print(error)\n"
+    )
+    assert " ".join(printed).endswith("run: pip install 'unsway[xgboost]'")

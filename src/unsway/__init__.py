@@ -21,6 +21,7 @@ _HOMES = {
     "Propensity": "effects",
     "fit_surrogate": "effects",
     "FairLogisticRegression": "models.logistic",
+    "FairXGBClassifier": "models.xgboost",
     "score_gap": "audit.metrics",
     "selection_rate_difference": "audit.metrics",
     "make_synthetic": "datasets",

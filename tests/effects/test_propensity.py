@@ -28,7 +28,7 @@ from sklearn.utils.fixes import parse_version
 
 from unsway.datasets import make_synthetic
 from unsway.effects import OverlapWarning, Propensity, warn_about_overlap
-from unsway.effects.folds import fold_numbers
+from unsway.folds import fold_numbers
 from unsway.roles import take
 
 PEOPLE = make_people(200, seed=5)

@@ -20,6 +20,16 @@ from rich.table import Table
 
 
 class Steps:
+    """Steps that are counted in silence; `ShownSteps` shows them."""
+
+    def describe(self, description: str) -> None:
+        """Say what is being done."""
+
+    def advance(self) -> None:
+        """Count one step as done."""
+
+
+class ShownSteps(Steps):
     """A progress bar over a known number of steps."""
 
     def __init__(self, progress: Progress, total: int, description: str) -> None:
@@ -38,6 +48,9 @@ class Steps:
 @contextmanager
 def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
     """Show a progress bar with the time left on standard error."""
+    if quiet:
+        yield Steps()
+        return
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -46,8 +59,8 @@ def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), disable=quiet) as progress:
-        yield Steps(progress, total, description)
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        yield ShownSteps(progress, total, description)
 
 
 def show_table(

@@ -17,9 +17,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
+from ..folds import fold_numbers
 from ..roles import Floats, take
 from .encoding import TableEncoder
-from .folds import fold_numbers
 
 #: Scoring of the default model's C by the name users say.
 SCORINGS = {"log_loss": "neg_log_loss", "accuracy": "accuracy"}

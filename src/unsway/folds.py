@@ -1,4 +1,4 @@
-"""Cross-validation folds that depend on what a row holds, not on its place or its units."""
+"""Folds and hold-outs that depend on what a row holds, not on its place or its units."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from ..roles import Column, Floats, columns
+from .roles import Column, Floats, columns
 
 Keys = NDArray[np.uint64]
 
@@ -28,10 +28,27 @@ def fold_numbers(X: Any, z: Floats, n_folds: int, seed: int = 0) -> NDArray[np.i
     """
     keys = _row_keys(X, len(z), seed)
     folds = np.empty(len(z), dtype=np.intp)
-    for level in (0, 1):
+    for level in np.unique(z):
         rows = np.flatnonzero(z == level)
         folds[rows[np.argsort(keys[rows])]] = np.arange(len(rows)) % n_folds
     return folds
+
+
+def hold_out(X: Any, strata: Floats, fraction: float, seed: int = 0) -> NDArray[np.bool_]:
+    """Return which rows to hold out: this fraction of each stratum, in whatever order rows come.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hold_out(np.arange(8.0)[:, None], np.repeat([0.0, 1.0], 4), 0.25).sum()
+    np.int64(2)
+    """
+    keys = _row_keys(X, len(strata), seed)
+    held = np.zeros(len(strata), dtype=bool)
+    for level in np.unique(strata):
+        rows = np.flatnonzero(strata == level)
+        held[rows[np.argsort(keys[rows])][: round(fraction * len(rows))]] = True
+    return held
 
 
 def _row_keys(X: Any, n_rows: int, seed: int) -> Keys:

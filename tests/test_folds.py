@@ -1,7 +1,7 @@
 import numpy as np
 import polars as pl
 
-from unsway.effects.folds import fold_numbers
+from unsway.folds import fold_numbers
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))

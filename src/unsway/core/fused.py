@@ -1,0 +1,155 @@
+"""The objective's derivatives for boosters: float32, block by block, in buffers made once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from .curvature import CURVATURES
+from .objective import Objective, check_strength
+
+Singles = NDArray[np.float32]
+
+_BLOCK_ROWS = 16_384
+
+
+class FusedDerivatives:
+    """Gradient and diagonal curvature of W·f at a margin, as `Objective` and `diagonal` give them.
+
+    A booster asks for both once a round, so they must cost little beside growing a tree. Two passes
+    over blocks that stay in the cache do it: the first finds p, p′ and the sums over all rows, the
+    second combines them. Sums are kept in double precision.
+
+    Parameters
+    ----------
+    objective : Objective
+        What is minimised; each call brings its own strength.
+    curvature : {"bound", "exact"}
+        See `unsway.core.curvature`.
+    learning_rate : float
+        η, by which the engine shrinks its step.
+
+    Attributes
+    ----------
+    statistics : array of shape (K,)
+        ζ at the last margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unsway.core import Distance, Objective, Penalty
+    >>> A = np.array([[0.5], [0.5], [-0.5], [-0.5]])
+    >>> parity = Penalty(A, Distance.of(["match"], np.zeros(1)), names=("gap",))
+    >>> objective = Objective(parity, np.array([1.0, 1.0, 0.0, 0.0]), strength=0.5)
+    >>> gradient, curvature = FusedDerivatives(objective)(np.zeros(4, np.float32), strength=0.5)
+    >>> gradient.tolist(), curvature.tolist()
+    ([-0.25, -0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25])
+    """
+
+    def __init__(
+        self, objective: Objective, curvature: str = "bound", learning_rate: float = 1.0
+    ) -> None:
+        if curvature not in CURVATURES:
+            raise ValueError(
+                f"unknown curvature {curvature!r}; choose from {', '.join(CURVATURES)}"
+            )
+        self.objective = objective
+        self.curvature = curvature
+        self.learning_rate = learning_rate
+        self.statistics = np.zeros(len(objective.penalty.names))
+        self._matrix = np.asfortranarray(objective.penalty.matrix, dtype=np.float32)
+        self._target = np.asarray(objective.target, dtype=np.float32)
+        weights = objective.sample_weight
+        self._weights = None if weights is None else np.asarray(weights, dtype=np.float32)
+        self._scores, self._density, self._gradient, self._curvature = (
+            np.empty(len(self._target), dtype=np.float32) for _ in range(4)
+        )
+        self._spare = np.empty((3, _BLOCK_ROWS), dtype=np.float32)
+
+    def __call__(self, margin: NDArray[Any], strength: float) -> tuple[Singles, Singles]:
+        """Return both at a margin; the arrays are overwritten by the next call."""
+        check_strength(strength)
+        penalty, total = self.objective.penalty, self.objective.total_weight
+        self.statistics, sizes = self._sums(margin)
+        stiffness = strength * total * penalty.distance.curvature(self.statistics)
+        slope = strength * total * penalty.distance.slope(self.statistics)
+        if self.curvature == "exact":
+            shares = stiffness
+        elif penalty.spectral is None:
+            shares = self.learning_rate / 2 * stiffness * sizes
+        else:
+            shares = np.array([self.learning_rate / 2 * penalty.spectral * stiffness.max()])
+        for first in range(0, len(self._target), _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
+            self._combine(rows, slope.astype(np.float32), shares.astype(np.float32), strength)
+        return self._gradient, self._curvature
+
+    def _sums(self, margin: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Fill p and p′; return ζ = Aᵀp and, where the bound asks for it, |A|ᵀp′."""
+        sums = np.zeros((2, self._matrix.shape[1]))
+        rowwise = self.curvature == "bound" and self.objective.penalty.spectral is None
+        for first in range(0, len(self._target), _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
+            scores, density, matrix = self._scores[rows], self._density[rows], self._matrix[rows]
+            expit(margin[rows], out=scores)
+            np.subtract(1, scores, out=density)
+            np.multiply(scores, density, out=density)
+            for k, column in enumerate(matrix.T):
+                sums[0, k] += column @ scores
+                if rowwise:
+                    sums[1, k] += np.abs(column, out=self._spare[0, : len(column)]) @ density
+        statistics, sizes = self.objective.penalty.reduce(sums)
+        return statistics, sizes
+
+    def _combine(self, rows: slice, slope: Singles, shares: Singles, strength: float) -> None:
+        """Fill gradient and curvature of a block from the sums."""
+        scores, density, matrix = self._scores[rows], self._density[rows], self._matrix[rows]
+        gradient, curvature = self._gradient[rows], self._curvature[rows]
+        pull, shared, spare = self._spare[:, : len(scores)]
+        _weigh(matrix, slope, pull, spare)
+        pull *= density
+        np.subtract(scores, self._target[rows], out=gradient)
+        gradient *= 1 - strength
+        np.multiply(density, 1 - strength, out=curvature)
+        if self._weights is not None:
+            gradient *= self._weights[rows]
+            curvature *= self._weights[rows]
+        gradient += pull
+        self._add_shared(rows, shares, shared, spare)
+        curvature += shared
+        scores *= -2
+        scores += 1
+        pull *= scores  # p″·[A h′], of either sign
+        if self.curvature == "bound":
+            np.maximum(pull, 0, out=pull)
+        curvature += pull
+
+    def _add_shared(self, rows: slice, shares: Singles, out: Singles, spare: Singles) -> None:
+        """Fill the part of the curvature that comes from what all rows share."""
+        density, matrix = self._density[rows], self._matrix[rows]
+        if self.curvature == "bound" and self.objective.penalty.spectral is not None:
+            np.multiply(density, density, out=out)
+            out *= shares[0]
+            if self._weights is not None:
+                out *= self._weights[rows]
+            return
+        exact = self.curvature == "exact"
+        _weigh(matrix, shares, out, spare, change=np.square if exact else np.abs)
+        out *= density
+        if exact:
+            out *= density
+
+
+def _weigh(
+    matrix: Singles, weights: Singles, out: Singles, spare: Singles, change: Any = None
+) -> None:
+    """Fill out with Σ_k weights_k·column_k, each column changed first where asked."""
+    out.fill(0)
+    for weight, column in zip(weights, matrix.T, strict=True):
+        if weight != 0:
+            source = column if change is None else change(column, out=spare)
+            np.multiply(source, weight, out=spare)
+            out += spare
