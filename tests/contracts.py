@@ -1,12 +1,15 @@
-"""Criteria to test by, the properties each must keep, and the data and derivatives they share.
+"""Criteria and engines to test by, the properties each must keep, and the data they share.
 
-A new criterion is added to `CRITERIA`; every property below then holds it to account.
+A new criterion is added to `CRITERIA`, a new boosting engine to `ENGINES`; every property below,
+and every test marked `each_engine`, then holds it to account.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+import unsway
 from unsway.core import FORMS, Expansion, Objective, Penalty
 from unsway.criteria import NORMS, DirectEffect, EqualizedOdds, EqualOpportunity, Parity
 
@@ -289,3 +293,111 @@ CONTAINERS = {
 }
 
 each_container = pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+
+
+def made_up_sensitive(X: Any) -> Any:
+    """Return a z for scikit-learn's checks, which know of no such argument.
+
+    It depends on a row's own values, so that a repeated row keeps its z. It swings with their sum,
+    so that the groups overlap in everything that grows with it.
+    """
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    alternating = np.arange(table.shape[0]) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an infinite or complex X is for fit to refuse
+        try:
+            z = np.sin(10 * np.asarray(X, dtype=float).sum(axis=1)) > 0
+        except (TypeError, ValueError):  # so is a sparse one, or text
+            return alternating
+    return z if 0 < z.sum() < len(z) else alternating
+
+
+@dataclass(frozen=True)
+class BoostingEngine:
+    """A boosting library as the tests see it: ours on top of it, and the library alone."""
+
+    name: str
+    classifier_name: str
+    #: Small trees that learn fast.
+    quick: dict[str, Any]
+    #: Lets a leaf hold a single row.
+    fine: dict[str, Any] = field(default_factory=dict)
+
+    def classifier(self, criterion: Any = None, strength: float = 0.9, **settings: Any) -> Any:
+        """Return our classifier with quick trees and one thread, unless told otherwise."""
+        settings = {"n_jobs": 1, "params": self.quick, **settings}
+        return getattr(unsway, self.classifier_name)(criterion, strength, **settings)
+
+    def objective(self, *roles: Any, **settings: Any) -> Any:
+        """Return our objective for a loop of one's own."""
+        return getattr(unsway, f"{self.name}_objective")(*roles, **settings)
+
+    def train(self, X: Floats, y: Floats, rounds: int, objective: Any = None, **more: Any) -> Any:
+        """Train the library itself, with its own log-loss or with an objective of ours."""
+        weights, params = more.pop("weights", None), {**self.quick, **more}
+        if self.name == "xgboost":
+            import xgboost
+
+            params |= {"objective": "binary:logistic", "base_score": 0.5, "nthread": 1}
+            rows = xgboost.QuantileDMatrix(X, y, weight=weights, nthread=1)
+            return xgboost.train(params, rows, rounds, obj=objective)
+        import lightgbm
+
+        params |= {"objective": objective or "binary", "boost_from_average": False}
+        params |= {"verbosity": -1, "num_threads": 1, "deterministic": True}
+        return lightgbm.train(params, lightgbm.Dataset(X, y, weight=weights), rounds)
+
+    def scores(self, booster: Any, X: Floats) -> Floats:
+        """Return what the library itself predicts."""
+        if self.name == "xgboost":
+            import xgboost
+
+            names, types = booster.feature_names, booster.feature_types
+            rows = xgboost.DMatrix(X, feature_names=names, feature_types=types)
+            return np.asarray(booster.predict(rows), dtype=float)
+        return np.asarray(booster.predict(X, num_threads=1))
+
+    def splits(self, booster: Any) -> list[tuple[int, str]]:
+        """Return tree and column of every split."""
+        table = booster.trees_to_dataframe()
+        if self.name == "xgboost":
+            table = table[table["Feature"] != "Leaf"]
+            return list(zip(table["Tree"], table["Feature"], strict=True))
+        table = table[table["split_feature"].notna()]
+        return list(zip(table["tree_index"], table["split_feature"], strict=True))
+
+
+ENGINES = {
+    "xgboost": BoostingEngine(
+        "xgboost",
+        "FairXGBClassifier",
+        {"max_depth": 3, "eta": 0.3},
+        {"max_depth": 6, "eta": 0.3, "min_child_weight": 0},
+    ),
+    "lightgbm": BoostingEngine(
+        "lightgbm",
+        "FairLGBMClassifier",
+        {"num_leaves": 8, "learning_rate": 0.3, "min_data_in_leaf": 5},
+        {
+            "num_leaves": 31,
+            "learning_rate": 0.3,
+            "min_data_in_leaf": 1,
+            "min_data_in_bin": 1,
+        },
+    ),
+}
+
+
+def engine_params() -> list[Any]:
+    """Return every engine as a parameter, skipped with its reason where it is not installed."""
+    return [
+        pytest.param(
+            engine,
+            id=name,
+            marks=pytest.mark.skipif(find_spec(name) is None, reason=f"{name} is not installed"),
+        )
+        for name, engine in ENGINES.items()
+    ]
+
+
+each_engine = pytest.mark.parametrize("engine", engine_params())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -30,6 +32,52 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
         Path(temporary).unlink(missing_ok=True)
         raise
     return path
+
+
+def write_folder_atomically(path: str | Path, files: Mapping[str, bytes]) -> Path:
+    """Write a folder of files under a temporary name beside it, then rename it into place.
+
+    A folder that is there already is moved aside first and comes back if anything fails. Only a
+    process killed between the two renames leaves it aside, whole, as ``.name.….old``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_folder_atomically(Path(folder) / "notes", {"one.txt": b"done"})
+    ...     (path / "one.txt").read_text()
+    'done'
+    """
+    path = Path(path).resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        for name, data in files.items():
+            with open(temporary / name, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())  # a full disk must show before the rename
+        os.chmod(temporary, 0o777 & ~_umask())
+        _put_in_place(temporary, path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return path
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    """Rename a folder over another, which comes back if that fails."""
+    if not path.exists():
+        os.rename(temporary, path)
+        return
+    aside = temporary.with_name(f"{temporary.name}.old")
+    os.rename(path, aside)
+    try:
+        os.rename(temporary, path)
+    except BaseException:
+        os.rename(aside, path)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _umask() -> int:

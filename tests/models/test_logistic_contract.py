@@ -1,12 +1,12 @@
 """FairLogisticRegression keeps scikit-learn's contract, with z handed to it by name."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from contracts import made_up_sensitive
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -35,18 +35,6 @@ class WithSensitive(FairLogisticRegression):
     def fit(self, X, y, *, sensitive_features=None, sample_weight=None):
         z = made_up_sensitive(X) if sensitive_features is None else sensitive_features
         return super().fit(X, y, sensitive_features=z, sample_weight=sample_weight)
-
-
-def made_up_sensitive(X):
-    table = X if hasattr(X, "shape") else np.asarray(X)
-    alternating = np.arange(table.shape[0]) % 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an infinite or complex X is for fit to refuse
-        try:
-            z = np.sin(10 * np.asarray(X, dtype=float).sum(axis=1)) > 0
-        except (TypeError, ValueError):  # so is a sparse one, or text
-            return alternating
-    return z if 0 < z.sum() < len(z) else alternating
 
 
 # A propensity that sees one number per row cannot tell the groups apart even where columns

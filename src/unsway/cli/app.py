@@ -11,6 +11,8 @@ from .. import __version__
 from ..extras import MissingExtraError
 from .console import note
 from .demo import demo
+from .fit import fit
+from .predict import predict
 from .reproduce import reproduce
 
 #: What a command raises for bad input; anything else is a bug and keeps its traceback.
@@ -27,6 +29,8 @@ def app(context: click.Context, debug: bool) -> None:
 
 
 app.add_command(demo)
+app.add_command(fit)
+app.add_command(predict)
 app.add_command(reproduce)
 
 

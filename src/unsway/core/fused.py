@@ -67,14 +67,20 @@ class FusedDerivatives:
         self._scores, self._density, self._gradient, self._curvature = (
             np.empty(len(self._target), dtype=np.float32) for _ in range(4)
         )
+        # Before the first tree a statistic often lies on a border of its zone, where rounding would
+        # choose between two curvatures: a border that 1e-6 of score can reach counts as met.
+        self._reach = 1e-6 * np.abs(self._matrix).sum(axis=0, dtype=np.float64)
         self._spare = np.empty((3, _BLOCK_ROWS), dtype=np.float32)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.objective, self.curvature, self.learning_rate)  # no buffers
 
     def __call__(self, margin: NDArray[Any], strength: float) -> tuple[Singles, Singles]:
         """Return both at a margin; the arrays are overwritten by the next call."""
         check_strength(strength)
         penalty, total = self.objective.penalty, self.objective.total_weight
         self.statistics, sizes = self._sums(margin)
-        stiffness = strength * total * penalty.distance.curvature(self.statistics)
+        stiffness = strength * total * self._stiffness()
         slope = strength * total * penalty.distance.slope(self.statistics)
         if self.curvature == "exact":
             shares = stiffness
@@ -86,6 +92,12 @@ class FusedDerivatives:
             rows = slice(first, first + _BLOCK_ROWS)
             self._combine(rows, slope.astype(np.float32), shares.astype(np.float32), strength)
         return self._gradient, self._curvature
+
+    def _stiffness(self) -> NDArray[np.float64]:
+        """Return h″ at ζ, the larger where a border is within reach."""
+        curvature = self.objective.penalty.distance.curvature
+        nearby = (self.statistics - self._reach, self.statistics + self._reach)
+        return np.maximum(*map(curvature, nearby))
 
     def _sums(self, margin: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Fill p and p′; return ζ = Aᵀp and, where the bound asks for it, |A|ᵀp′."""

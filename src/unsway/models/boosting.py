@@ -6,37 +6,33 @@ import sys
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from ..core import Losses, Objective, Schedule, Step, check_strength
+from ..core import CURVATURES, Losses, Objective, Schedule, Step, check_strength
 from ..core.fused import FusedDerivatives
 from ..criteria import DirectEffect, FittedCriterion, fit_criterion
 from ..folds import hold_out
-from ..roles import (
-    Floats,
-    Sensitive,
-    check_both_levels,
-    check_labels,
-    check_sensitive,
-    check_weights,
-    refuse_sensitive_column,
-    take,
-)
-from .tables import EngineTable
+from ..roles import Floats, check_both_levels
+from .objectives import Roles, check_learning_rate, check_roles
+from .tables import EngineTable, check_table
 
 Derivatives = Callable[[NDArray[Any]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
 class Engine(Protocol):
     """A boosting library with its training and validation rows, one tree at a time."""
+
+    @property
+    def n_trees(self) -> int:
+        """How many rounds left a tree."""
 
     def boost(self, derivatives: Derivatives) -> None:
         """Grow one tree from the derivatives at the present training margin."""
@@ -47,9 +43,9 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Rows:
-    """Checked rows with their criterion: what an objective is made of."""
+    """Checked rows with their criterion: what an engine and an objective are made of."""
 
-    X: Any
+    matrix: NDArray[Any]
     y: Floats
     z: Floats
     sample_weight: Floats | None
@@ -94,13 +90,15 @@ class Boosting:
 
     def snapshot(self) -> int:
         """Return the number of trees."""
-        return self.rounds
+        return self.engine.n_trees
 
     def _record(self, rows: str, names: tuple[str, ...], statistics: Floats, **more: float) -> None:
         values = {**more, **dict(zip(names, statistics, strict=True))}
         history = self.history.setdefault(rows, {})
         for name, value in values.items():
-            history.setdefault(name, []).append(float(value))
+            series = history.setdefault(name, [])
+            if len(series) < self.rounds:  # a schedule also looks between rounds
+                series.append(float(value))
 
 
 class BoostedClassifier(ClassifierMixin, BaseEstimator):
@@ -173,7 +171,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
         check_is_fitted(self)
-        X = self._check_table(X, reset=False)
+        X = self._checked(X, reset=False)
         return np.asarray(self._margin(self.table_.matrix(X)), dtype=np.float64)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -186,56 +184,54 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         margin = self.decision_function(X)
         return np.asarray(self.classes_[(margin > 0).astype(int)])
 
+    @property
+    def feature_importances_(self) -> Floats:
+        """Each column's share of what all splits gained."""
+        check_is_fitted(self)
+        gains = self._gains()
+        return gains / gains.sum() if gains.any() else gains
+
     def _fit(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
     ) -> Self:
         self._check_settings()
-        X = self._check_table(X, reset=True)
-        target, self.classes_ = check_labels(y, self._n_rows)
-        sensitive = check_sensitive(sensitive_features, self._n_rows, self.positive_level)
-        self.sensitive_levels_ = sensitive.levels
-        weights = check_weights(sample_weight, self._n_rows)
-        check_both_levels(target, weights, self.classes_, "y", kind="class")
-        check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
-        refuse_sensitive_column(X, sensitive)
+        X = self._checked(X, reset=True)
+        roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
+        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
         self.table_ = EngineTable.of(X)
-        train, validation = self._split(X, target, sensitive, weights, eval_set)
-        self._boost(train, validation)
+        split = self._hold_out if eval_set is None else self._beside
+        self._boost(*split(X, self.table_.matrix(X), roles, eval_set))
         return self
 
     def _boost(self, train: Rows, validation: Rows) -> None:
         """Train under the schedule, and keep the best state and the history."""
         derivatives = FusedDerivatives(train.objective(), self.curvature, self._learning_rate())
-        engine = self._engine(self.table_.matrix(train.X), self.table_.matrix(validation.X))
+        engine = self._engine(train.matrix, validation.matrix, train.sample_weight)
         boosting = Boosting(engine, derivatives, validation.objective())
         schedule = Schedule() if self.schedule is None else self.schedule
         with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
-            run = schedule.run(boosting, self.strength, self._on_step())
+            run = schedule.run(boosting, float(self.strength), self._on_step())
+        if self.progress:
+            print(file=sys.stderr)
         self.best_iteration_ = max(1, run.best_state)
         self.n_rounds_ = boosting.rounds
         self.evals_result_ = boosting.history
         self.booster_ = self._finished(engine, self.best_iteration_)
 
-    def _split(
-        self, X: Any, y: Floats, sensitive: Sensitive, weights: Floats | None, eval_set: Any
-    ) -> tuple[Rows, Rows]:
-        """Return training and validation rows, both with the criterion fitted for training."""
-        z = sensitive.values
-        criterion = DirectEffect() if self.criterion is None else self.criterion
-        if eval_set is not None:
-            other = self._checked_eval_set(eval_set, sensitive)
-            fitted = fit_criterion(criterion, X, z, weights)
-            return Rows(X, y, z, weights, fitted), Rows(*other, fitted.at(other[0]))
+    def _hold_out(self, X: Any, matrix: NDArray[Any], roles: Roles, _: None) -> tuple[Rows, Rows]:
+        """Return training rows and a stratified hold-out, of one criterion fitted on both."""
+        y, z, weights = roles.target, roles.sensitive.values, roles.weights
         held = hold_out(X, y + 2 * z, self.validation_fraction, self.random_state)
         parts = []
         for rows, place in ((~held, "the training part"), (held, "the hold-out")):
-            check_both_levels(z[rows], None, sensitive.levels, place)
-            check_both_levels(y[rows], None, self.classes_, place, kind="class")
+            inside = None if weights is None else weights[rows]
+            check_both_levels(z[rows], inside, roles.sensitive.levels, place)
+            check_both_levels(y[rows], inside, roles.classes, place, kind="class")
             parts.append(np.flatnonzero(rows))
-        fitted = fit_criterion(criterion, X, z, weights)
+        fitted = self._fitted_criterion(X, roles)
         train, validation = (
             Rows(
-                take(X, rows),
+                matrix[rows],
                 y[rows],
                 z[rows],
                 None if weights is None else weights[rows],
@@ -245,50 +241,91 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         )
         return train, validation
 
-    def _checked_eval_set(
-        self, eval_set: Any, sensitive: Sensitive
-    ) -> tuple[Any, Floats, Floats, Floats | None]:
+    def _beside(
+        self, X: Any, matrix: NDArray[Any], roles: Roles, eval_set: Any
+    ) -> tuple[Rows, Rows]:
+        """Return all rows to train on, and the rows of eval_set with the criterion at them."""
         if not isinstance(eval_set, tuple) or len(eval_set) not in (3, 4):
             raise TypeError(
                 "eval_set must be a tuple (X, y, sensitive_features), with sample_weight as an "
                 "optional fourth"
             )
-        X = self._check_table(eval_set[0], reset=False)
-        y, classes = check_labels(eval_set[1], self._n_rows)
-        z = check_sensitive(eval_set[2], self._n_rows, sensitive.levels[1])
-        if z.levels != sensitive.levels or list(classes) != list(self.classes_):
-            raise ValueError("eval_set has other labels or sensitive levels than the training rows")
-        weights = check_weights(eval_set[3] if len(eval_set) == 4 else None, self._n_rows)
-        return X, y, z.values, weights
+        weights = eval_set[3] if len(eval_set) == 4 else None
+        try:
+            other_X = self._checked(eval_set[0], reset=False)
+            other = check_roles(
+                other_X, eval_set[1], eval_set[2], weights, roles.sensitive.levels[1]
+            )
+            other_matrix = self.table_.matrix(other_X)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"in eval_set: {error}") from None
+        for kind, levels, known in (
+            ("label", other.classes.tolist(), roles.classes.tolist()),
+            ("sensitive level", list(other.sensitive.levels), list(roles.sensitive.levels)),
+        ):
+            if levels != known:
+                raise ValueError(f"eval_set has a {kind} that the training rows have not")
+        fitted = self._fitted_criterion(X, roles)
+        rows = ((known.target, known.sensitive.values, known.weights) for known in (roles, other))
+        return Rows(matrix, *next(rows), fitted), Rows(
+            other_matrix, *next(rows), fitted.at(other_X)
+        )
 
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
+    def _fitted_criterion(self, X: Any, roles: Roles) -> FittedCriterion:
+        criterion = DirectEffect() if self.criterion is None else self.criterion
+        return fit_criterion(criterion, X, roles.sensitive.values, roles.weights)
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
         """Check the shape and the names of a table; numbers may be missing, words may stand."""
-        if isinstance(X, (list, tuple, np.ndarray)) or not hasattr(X, "columns"):
-            X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=1)
+        X = check_table(X, smallest=2 if reset else 1)
         validate_data(self, X, skip_check_array=True, reset=reset)
-        self._n_rows = len(X) if hasattr(X, "__len__") else X.shape[0]
         return X
 
     def _check_settings(self) -> None:
         self._require_engine()
-        if not isinstance(self.strength, Real):
-            raise TypeError(f"strength must be a number; got {self.strength!r}")
-        check_strength(float(self.strength))
+        for name in ("strength", "validation_fraction"):
+            if not isinstance(getattr(self, name), Real):
+                raise TypeError(f"{name} must be a number; got {getattr(self, name)!r}")
+        check_strength(self.strength)
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
                 f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}"
             )
-        refused = sorted(set(self.params or {}) & set(self._refused_params))
+        if self.curvature not in CURVATURES:
+            raise ValueError(
+                f"unknown curvature {self.curvature!r}; choose from {', '.join(CURVATURES)}"
+            )
+        if not isinstance(self.random_state, Integral) or self.random_state < 0:
+            raise ValueError(
+                f"random_state must be an integer of at least 0; got {self.random_state!r}"
+            )
+        if not isinstance(self.schedule, Schedule | None):
+            raise TypeError(f"schedule must be a Schedule; got {self.schedule!r}")
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback must be callable; got {self.callback!r}")
+        self._check_params()
+
+    def _check_params(self) -> None:
+        if not isinstance(self.params, dict | None):
+            raise TypeError(
+                f"params must be a dict of the engine's parameters; got {self.params!r}"
+            )
+        given = self.params or {}
+        refused = [name for name in given if name in self._refused_params]
         if refused:
             raise ValueError(
                 f"params[{refused[0]!r}] is not yours to set: {self._refused_params[refused[0]]}"
             )
+        rates = [name for name in self._learning_rate_names if name in given]
+        if len(rates) > 1:
+            raise ValueError(f"params has the learning rate twice, as {' and '.join(rates)}")
+        self._learning_rate()
 
     def _learning_rate(self) -> float:
         """Return η as the engine will use it."""
         for name in self._learning_rate_names:
             if name in (self.params or {}):
-                return float((self.params or {})[name])
+                return check_learning_rate((self.params or {})[name], f"params[{name!r}]")
         return self._default_learning_rate
 
     def _on_step(self) -> Callable[[Step], None] | None:
@@ -311,7 +348,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         """Raise, with the pip line, if the engine is not installed."""
         raise NotImplementedError
 
-    def _engine(self, train: NDArray[Any], validation: NDArray[Any]) -> Engine:
+    def _engine(
+        self, train: NDArray[Any], validation: NDArray[Any], weights: Floats | None
+    ) -> Engine:
         raise NotImplementedError
 
     def _finished(self, engine: Any, n_trees: int) -> Any:
@@ -320,8 +359,12 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     def _margin(self, matrix: NDArray[Any]) -> NDArray[Any]:
         raise NotImplementedError
 
+    def _gains(self) -> Floats:
+        """Return what the splits on each column gained."""
+        raise NotImplementedError
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags

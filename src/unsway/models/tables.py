@@ -8,8 +8,9 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
 
-from ..roles import columns
+from ..roles import Column, columns
 
 
 @dataclass(frozen=True)
@@ -32,37 +33,75 @@ class EngineTable:
 
     @classmethod
     def of(cls, X: Any) -> Self:
-        """Read names and levels off a table."""
+        """Read names and levels off a table; a column without any value counts as numeric."""
+        if _is_numeric_array(X):
+            return cls(tuple(map(_place, range(X.shape[1]))), {})
         names, levels = [], {}
         for column in columns(X):
             names.append(column.name)
-            if column.categorical:
-                found = np.unique(column.values)
-                levels[column.name] = tuple(str(level) for level in found if level != "(missing)")
+            found = _levels(column) if column.categorical else ()
+            if found:
+                levels[column.name] = found
         return cls(tuple(names), levels)
 
+    @property
+    def named(self) -> bool:
+        """Whether the names are the user's own: an array's columns have places instead."""
+        return self.names != tuple(map(_place, range(len(self.names))))
+
     def matrix(self, X: Any) -> NDArray[Any]:
-        """Return the table as floats."""
-        if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
+        """Return the table as floats, or say which column does not fit."""
+        if _is_numeric_array(X) and not self.levels:
             matrix = X if X.dtype.kind == "f" else X.astype(np.float32)
         else:
-            matrix = np.empty((_n_rows(X), len(self.names)), dtype=np.float32)
-            for position, column in enumerate(columns(X)):
-                if column.name in self.levels:
-                    matrix[:, position] = _codes(column.values, self.levels[column.name])
-                elif column.categorical:
-                    raise ValueError(f"{column.name!r} held numbers in fit and holds words now")
-                else:
-                    matrix[:, position] = column.values
+            matrix = np.empty((row_count(X), len(self.names)), dtype=np.float32)
+            for position, column in enumerate(columns(X)):  # an array's columns have other names
+                matrix[:, position] = self._numbers(self.names[position], column)
         for name, values in zip(self.names, matrix.T, strict=True):
             if np.isinf(values).any():
-                raise ValueError(f"X contains infinity in {name!r}; make it finite or NaN first")
+                raise ValueError(
+                    f"X contains infinity or a number too large in {name!r}; make it finite or NaN "
+                    "first"
+                )
         return matrix
 
+    def _numbers(self, name: str, column: Column) -> NDArray[Any]:
+        if name in self.levels:
+            if column.categorical:
+                return _codes(column.values, self.levels[name])
+            if not np.isnan(column.values).all():
+                raise ValueError(f"{name!r} held words in fit and holds numbers now")
+        elif column.categorical:
+            if _levels(column):
+                raise ValueError(f"{name!r} held numbers in fit and holds words now")
+            return np.full(len(column.values), np.nan, dtype=np.float32)
+        with np.errstate(over="ignore"):  # too large for float32: refused as infinite
+            return column.values.astype(np.float32)
 
-def _n_rows(X: Any) -> int:
+
+def check_table(X: Any, smallest: int = 2) -> Any:
+    """Return a frame as it is and anything else as an array; NaN and words may stand."""
+    if isinstance(X, (list, tuple, np.ndarray)) or not hasattr(X, "columns"):
+        return check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=smallest)
+    return X
+
+
+def row_count(X: Any) -> int:
+    """Return how many rows a frame or array has."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return len(frame) if isinstance(frame, nw.DataFrame) else len(np.asarray(X))
+
+
+def _place(position: int) -> str:
+    return f"column {position}"
+
+
+def _is_numeric_array(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
+
+
+def _levels(column: Column) -> tuple[str, ...]:
+    return tuple(sorted({str(level) for level in column.values} - {"(missing)"}))
 
 
 def _codes(values: NDArray[Any], levels: tuple[str, ...]) -> NDArray[np.float32]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..extras import load
 from .boosting import BoostedClassifier, Derivatives
+from .objectives import TrainingObjective, training_objective
 from .tables import EngineTable
 
 
@@ -27,25 +28,30 @@ class XGBoostEngine:
         table: EngineTable,
         train: NDArray[Any],
         validation: NDArray[Any],
+        weights: NDArray[Any] | None = None,
     ) -> None:
         xgboost = engine()
         options = {**_matrix_options(table), "nthread": params.get("nthread")}
         if params.get("tree_method", "hist") == "hist":
             options["max_bin"] = params.get("max_bin", 256)
-            self._train = xgboost.QuantileDMatrix(train, **options)
+            # The quantiles are weighted; the derivatives bring their own weights.
+            self._train = xgboost.QuantileDMatrix(train, weight=weights, **options)
             self._validation = xgboost.QuantileDMatrix(validation, ref=self._train, **options)
         else:
-            self._train = xgboost.DMatrix(train, **options)
+            self._train = xgboost.DMatrix(train, weight=weights, **options)
             self._validation = xgboost.DMatrix(validation, **options)
         self.booster = xgboost.Booster(params, cache=[self._train, self._validation])
-        self._rounds = 0
+
+    @property
+    def n_trees(self) -> int:
+        """The rounds so far; each leaves a tree."""
+        return int(self.booster.num_boosted_rounds())
 
     def boost(self, derivatives: Derivatives) -> None:
         """Grow one tree."""
         margin = self.booster.predict(self._train, output_margin=True, training=True)
         gradient, curvature = derivatives(margin)
-        self.booster.boost(self._train, self._rounds, grad=gradient, hess=curvature)
-        self._rounds += 1
+        self.booster.boost(self._train, self.n_trees, grad=gradient, hess=curvature)
 
     def validation_margin(self) -> NDArray[Any]:
         """Return the margin of the validation rows."""
@@ -65,8 +71,8 @@ class FairXGBClassifier(BoostedClassifier):
     strength : float
         λ, at least 0 and below 1. At 0 the trees are those of XGBoost's own objective.
     params : dict, optional
-        Parameters of XGBoost, passed on untouched. ``objective`` and ``base_score`` are not yours
-        to set.
+        Parameters of XGBoost, passed on untouched, but for those the classifier sets itself:
+        objective, base score, rounds, threads and seeds are refused by name.
     schedule : Schedule, optional
         When to raise λ and when to stop; the paper's double early stopping by default.
     validation_fraction : float
@@ -93,8 +99,8 @@ class FairXGBClassifier(BoostedClassifier):
     best_iteration_, n_rounds_ : int
         Trees kept, and rounds taken.
     evals_result_ : dict
-        Per round: ``"validation"`` with ``log_loss``, ``penalty`` and the criterion's statistics,
-        and ``"train"`` with all but ``log_loss``, before that round's tree.
+        Per round: ``"validation"`` with ``log_loss``, ``penalty`` and the criterion's statistics
+        after that round's tree, and ``"train"`` with all but ``log_loss`` before it.
     sensitive_levels_ : tuple
         What z = 0 and z = 1 stand for.
 
@@ -119,24 +125,21 @@ class FairXGBClassifier(BoostedClassifier):
         "base_score": "the margin starts at 0",
         "num_class": "the label has two classes",
         "booster": "trees are boosted with gbtree",
-        "seed": "use random_state",
-        "random_state": "use random_state of the classifier",
-        "nthread": "use n_jobs",
-        "n_jobs": "use n_jobs of the classifier",
+        "scale_pos_weight": "use sample_weight in fit",
+        **dict.fromkeys(("seed", "random_state"), "use random_state of the classifier"),
+        **dict.fromkeys(("nthread", "n_jobs"), "use n_jobs of the classifier"),
+        **dict.fromkeys(
+            ("n_estimators", "num_boost_round", "early_stopping_rounds"),
+            "the schedule says when to stop",
+        ),
     }
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Each column's share of the gain."""
-        gains = self.booster_.get_score(importance_type="gain")
-        names = self.booster_.feature_names or [f"f{k}" for k in range(self.n_features_in_)]
-        values = np.array([gains.get(name, 0.0) for name in names])
-        return values / values.sum() if values.any() else values
 
     def _require_engine(self) -> None:
         engine()
 
-    def _engine(self, train: NDArray[Any], validation: NDArray[Any]) -> XGBoostEngine:
+    def _engine(
+        self, train: NDArray[Any], validation: NDArray[Any], weights: NDArray[Any] | None
+    ) -> XGBoostEngine:
         params = {
             **(self.params or {}),
             "objective": "binary:logistic",
@@ -146,14 +149,81 @@ class FairXGBClassifier(BoostedClassifier):
         }
         if self.n_jobs is not None:
             params["nthread"] = self.n_jobs
-        return XGBoostEngine(params, self.table_, train, validation)
+        return XGBoostEngine(params, self.table_, train, validation, weights)
 
     def _finished(self, engine: XGBoostEngine, n_trees: int) -> Any:
-        return engine.booster[:n_trees]
+        booster = engine.booster[:n_trees]
+        if self.n_jobs is not None:
+            booster.set_param({"nthread": self.n_jobs})
+        return booster
 
     def _margin(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        rows = engine().DMatrix(matrix, **_matrix_options(self.table_))
+        rows = engine().DMatrix(matrix, nthread=self.n_jobs, **_matrix_options(self.table_))
         return np.asarray(self.booster_.predict(rows, output_margin=True))
+
+    def _gains(self) -> NDArray[np.float64]:
+        gains = self.booster_.get_score(importance_type="total_gain")
+        names = self.booster_.feature_names or [f"f{k}" for k in range(self.n_features_in_)]
+        return np.array([gains.get(name, 0.0) for name in names])
+
+
+def xgboost_objective(
+    criterion: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    strength: float,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    learning_rate: float = 0.3,
+    curvature: str = "bound",
+) -> TrainingObjective:
+    """Return the objective for a loop of your own: ``xgb.train(params, rows, obj=it)``.
+
+    It can be pickled. It belongs to the rows it was made from, in their order. Keep
+    ``objective="binary:logistic"`` and ``base_score=0.5`` in the parameters: margins then start at
+    0, and the model predicts probabilities.
+
+    Parameters
+    ----------
+    criterion : DirectEffect, Parity, EqualOpportunity, EqualizedOdds or a fitted criterion
+        What the scores are held to; None stands for `DirectEffect`.
+    X, y, sensitive_features, sample_weight
+        The training rows, as for `FairXGBClassifier`.
+    strength : float
+        λ, at least 0 and below 1. A large one is best reached over many rounds: set ``strength`` of
+        the object in a callback.
+    positive_level : optional
+        The level of ``sensitive_features`` that counts as z = 1.
+    learning_rate : float
+        XGBoost's own, which the curvature bound depends on.
+    curvature : {"bound", "exact"}
+        What stands in for the Hessian.
+
+    Examples
+    --------
+    >>> import xgboost
+    >>> from unsway import Parity, make_synthetic, xgboost_objective
+    >>> data = make_synthetic(1_000, random_state=0)
+    >>> fair = xgboost_objective(
+    ...     Parity(), data.X, data.y, sensitive_features=data.z, strength=0.5
+    ... )
+    >>> params = {"objective": "binary:logistic", "base_score": 0.5, "nthread": 1}
+    >>> xgboost.train(params, xgboost.DMatrix(data.X), 3, obj=fair).num_boosted_rounds()
+    3
+    """
+    return training_objective(
+        criterion,
+        X,
+        y,
+        sensitive_features=sensitive_features,
+        strength=strength,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+        learning_rate=learning_rate,
+        curvature=curvature,
+    )
 
 
 def _matrix_options(table: EngineTable) -> dict[str, Any]:
@@ -161,7 +231,7 @@ def _matrix_options(table: EngineTable) -> dict[str, Any]:
     legal = not any(set("[]<") & set(name) for name in table.names)
     distinct = len(set(table.names)) == len(table.names)
     return {
-        "feature_names": list(table.names) if legal and distinct else None,
+        "feature_names": list(table.names) if table.named and legal and distinct else None,
         "feature_types": ["c" if name in table.levels else "q" for name in table.names],
         "enable_categorical": True,
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
 from ..extras import load
 from .story import Story
-from .synthetic import SyntheticExperiment
+from .synthetic import Point, SyntheticExperiment
+from .tabular import TabularExperiment, TabularPoint
 
 #: Colour-blind safe (Okabe & Ito), one per criterion or role.
 COLOURS = {
@@ -17,6 +19,7 @@ COLOURS = {
     "indirect": "#0072B2",
     "proxy": "#CC79A7",
 }
+_CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 TITLES = {"direct_effect": "direct effect", "parity": "parity"}
 
 
@@ -63,6 +66,56 @@ def plot_story(story: Story) -> Any:
     return figure
 
 
+def plot_tabular(experiment: TabularExperiment, measure: str) -> Any:
+    """Draw accuracy or precision, SPD, and two models' surrogates; return the Figure."""
+    pyplot = load("matplotlib.pyplot", "plot")
+    figure, axes = pyplot.subplots(2, 2, figsize=(9, 6.4), sharex=True, layout="constrained")
+    lines = experiment.lines()
+    for axis, quantity, title in (
+        (axes[0, 0], measure, f"{measure.capitalize()} on test rows"),
+        (axes[0, 1], "spd", "Statistical parity difference"),
+    ):
+        for colour, (engine, setting) in zip(_CYCLE, lines, strict=False):
+            points = experiment.of(engine, setting)
+            values = [getattr(point, quantity) for point in points]
+            _draw(axis, points, values, f"{engine}, {setting}", colour)
+        _finish(axis, title)
+    for axis, line in zip(axes[1], _two_lines(lines), strict=True):
+        if line is None:
+            axis.set_visible(False)
+            continue
+        points = experiment.of(*line)
+        for colour, (label, values) in zip(_CYCLE, _coefficients(points).items(), strict=False):
+            _draw(axis, points, values, label, colour)
+        axis.axhline(points[0].gamma[1], color="0.4", linewidth=1, linestyle=":", label="γ₁")
+        axis.axhline(0, color="0.6", linewidth=0.8)
+        axis.set_xlabel("strength λ")
+        _finish(axis, f"Surrogate coefficients, {line[0]}, {line[1]}")
+    return figure
+
+
+def _two_lines(lines: tuple[tuple[str, str], ...]) -> list[tuple[str, str] | None]:
+    """Return two lines whose coefficients to show, those of the paper's setting first."""
+    ordered = sorted(lines, key=lambda line: not line[1].startswith("paper"))
+    return [*ordered[:2], *[None] * (2 - len(ordered[:2]))]
+
+
+def _coefficients(points: tuple[TabularPoint, ...]) -> dict[str, list[float]]:
+    named: dict[str, list[float]] = {}
+    for letter, coefficients in (("α", "alpha"), ("β", "beta")):
+        for k in range(letter == "α", len(getattr(points[0], coefficients))):
+            named[f"{letter}{'₀₁₂₃'[k]}"] = [getattr(point, coefficients)[k] for point in points]
+    return named
+
+
+def _draw(
+    axis: Any, points: Sequence[Point | TabularPoint], values: list[float], label: str, colour: str
+) -> None:
+    strengths = [point.strength for point in points]
+    style = {"marker": "o", "markersize": 2.5, "linewidth": 1.4}
+    axis.plot(strengths, values, color=colour, label=label, **style)
+
+
 def to_bytes(figure: Any, kind: str) -> bytes:
     """Return a figure as ``"svg"`` or ``"png"``, the same bytes for the same figure."""
     pyplot = load("matplotlib.pyplot", "plot")
@@ -83,15 +136,7 @@ def _line(
     colour: str,
 ) -> None:
     points = experiment.of(criterion)
-    axis.plot(
-        [point.strength for point in points],
-        [getattr(point, measure) for point in points],
-        color=colour,
-        label=label,
-        marker="o",
-        markersize=2.5,
-        linewidth=1.4,
-    )
+    _draw(axis, points, [getattr(point, measure) for point in points], label, colour)
 
 
 def _finish(axis: Any, title: str) -> None:

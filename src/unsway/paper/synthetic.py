@@ -18,6 +18,7 @@ from .. import (
     selection_rate_difference,
 )
 from ..datasets import SyntheticData
+from .claims import Claim
 from .descent import Descent, descend
 
 #: λ = 0 … .975 by .025.
@@ -43,16 +44,6 @@ class Point:
     safe: float
     indirect: float
     proxy: float
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What the paper says beside what was found."""
-
-    claim: str
-    paper: str
-    found: str
-    holds: bool | None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,266 @@
+"""``unsway fit``: a model folder from a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from sklearn.metrics import log_loss
+
+from ..audit.metrics import score_gap
+from ..core import check_strength
+from ..criteria import (
+    NORMS,
+    DirectEffect,
+    EqualizedOdds,
+    EqualOpportunity,
+    FittedCriterion,
+    Parity,
+    fit_criterion,
+)
+from ..effects import Propensity
+from ..folds import hold_out
+from ..models.features import Feature, features_of_table, one_hot
+from ..models.folder import check_model_folder, save_model_folder
+from ..roles import Floats
+from .console import Steps, say, show_table, steps
+from .flags import RoleFlags, Roles, role_options, take_roles
+from .table_files import read_table, refuse_row_names
+
+#: Engine → the module and the name of its classifier.
+ENGINES = {
+    "logistic": ("logistic", "FairLogisticRegression"),
+    "xgboost": ("xgboost", "FairXGBClassifier"),
+    "lightgbm": ("lightgbm", "FairLGBMClassifier"),
+}
+GROUP_CRITERIA = {
+    "parity": Parity,
+    "equal-opportunity": EqualOpportunity,
+    "equalized-odds": EqualizedOdds,
+}
+#: What a logistic regression lets a user set by --param.
+LOGISTIC_PARAMS = ("fit_intercept", "l2", "max_iter", "tol")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained model, what was made one-hot for it if anything, and its scores of the table."""
+
+    model: Any
+    features: tuple[Feature, ...] | None
+    scores: Floats
+
+
+def parse_params(
+    context: click.Context, option: click.Parameter, values: Sequence[str]
+) -> dict[str, Any]:
+    """Return engine parameters a user wrote as ``name=value``; numbers and true/false are read."""
+    params = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{text!r} is not name=value", context, option)
+        try:
+            read = json.loads(value.lower() if value.lower() in ("true", "false") else value)
+        except ValueError:
+            read = value
+        params[name.strip()] = read if isinstance(read, (bool, int, float)) else value
+    return params
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@role_options
+@click.option("--engine", type=click.Choice(list(ENGINES)), default="xgboost", show_default=True)
+@click.option("--criterion", type=click.Choice(["direct-effect", *GROUP_CRITERIA]),
+              default="direct-effect", show_default=True)  # fmt: skip
+@click.option("--outcome-degree", type=click.IntRange(min=1), help="N1 of the direct effect.")
+@click.option("--effect-degree", type=click.IntRange(min=0), help="N2 of the direct effect.")
+@click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect.")
+@click.option("--strength", type=float, default=0.9, show_default=True, help="λ of the penalty.")
+@click.option("--param", "params", multiple=True, callback=parse_params, metavar="NAME=VALUE",
+              help="A parameter of the engine; may be given again.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
+              help="Folder for the model.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace a model that is there.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def fit(
+    file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
+    weights: str | None, engine: str, criterion: str, outcome_degree: int | None,
+    effect_degree: int | None, norm: str | None, strength: float, params: dict[str, Any],
+    seed: int, threads: int | None, output: Path, overwrite: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Train a model on a CSV or Parquet FILE and write it to a folder."""
+    check_strength(strength)
+    degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
+    settings = {name: value for name, value in degrees.items() if value is not None}
+    chosen = make_criterion(criterion, settings, seed=seed)
+    classifier = make_classifier(engine, params, strength=strength, seed=seed, threads=threads)
+    check_model_folder(output, overwrite=overwrite)
+    flags = RoleFlags(target, positive, sensitive, drop, weights)
+    with steps(4, f"Reading {file.name}", quiet=quiet) as progress:
+        roles = take_roles(read_table(file), flags)
+        refuse_row_names(roles.X)
+        if engine == "logistic":  # refuses missing numbers before any work
+            one_hot(roles.X, features_of_table(roles.X))
+        _next(progress, "Fitting the propensity score")
+        fitted = fit_criterion(chosen, roles.X, roles.z, roles.sample_weight)
+        _next(progress, "Training")
+        result = train(classifier, roles, fitted, _on_step(progress))
+        _next(progress, "Writing the model")
+        parts = _parts(result, roles)
+        metrics = {
+            name: measure(roles, fitted, result.scores, rows) for name, rows in parts.items()
+        }
+        training = {"rows": len(roles.y), **_length(result.model), "metrics": metrics}
+        result.model.criterion = chosen  # the settings; what was fitted knows the rows
+        save_model_folder(
+            result.model, output, features=result.features, roles=roles.names, training=training,
+            overwrite=overwrite,
+        )  # fmt: skip
+        progress.advance()
+    if not quiet:
+        _print(result, roles, metrics, f"{engine}, {criterion}, strength {strength:g}")
+        say(f"Model: {output}")
+
+
+def make_criterion(name: str, settings: dict[str, Any], *, seed: int) -> Any:
+    """Return a criterion by its name on the command line."""
+    if name == "direct-effect":
+        return DirectEffect(**settings, propensity=Propensity(random_state=seed))
+    if settings:
+        flag = "--" + next(iter(settings)).replace("_", "-")
+        raise click.UsageError(f"{flag} belongs to --criterion direct-effect, not to {name}")
+    return GROUP_CRITERIA[name]()
+
+
+def make_classifier(
+    engine: str, params: dict[str, Any], *, strength: float, seed: int, threads: int | None
+) -> Any:
+    """Return an unfitted classifier; refuse parameters it does not take."""
+    module, name = ENGINES[engine]
+    try:
+        factory = getattr(import_module(f"..models.{module}", __package__), name)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"engine {engine!r} is not part of this version of unsway") from error
+    if engine == "logistic":
+        for each in params:
+            if each not in LOGISTIC_PARAMS:
+                raise click.UsageError(
+                    f"--param: a logistic regression has no {each!r}; it takes "
+                    f"{', '.join(LOGISTIC_PARAMS)}"
+                )
+        classifier = factory(strength=strength, **params)
+    else:
+        classifier = factory(strength=strength, params=params, random_state=seed, n_jobs=threads)
+    classifier._check_settings()  # now, rather than when the propensity score is fitted
+    return classifier
+
+
+def train(
+    classifier: Any, roles: Roles, criterion: FittedCriterion, on_step: Callable[[Any], None]
+) -> Fitted:
+    """Fit the classifier, on one-hot columns if it is linear."""
+    classifier.criterion = criterion
+    given = {"sensitive_features": roles.z.astype(int), "sample_weight": roles.sample_weight}
+    if not hasattr(classifier, "callback"):
+        features = features_of_table(roles.X)
+        matrix, names = one_hot(roles.X, features)
+        _refuse_telling_level(matrix, names, roles)
+        classifier.fit(matrix, roles.y.astype(int), **given)
+        return Fitted(classifier, features, classifier.predict_proba(matrix)[:, 1])
+    classifier.callback = on_step
+    classifier.fit(roles.X, roles.y.astype(int), **given)
+    return Fitted(classifier, None, classifier.predict_proba(roles.X)[:, 1])
+
+
+def measure(
+    roles: Roles, criterion: FittedCriterion, scores: Floats, rows: Any
+) -> dict[str, float | int]:
+    """Return what a part of the rows says about the scores."""
+    y, z, p = roles.y[rows], roles.z[rows], scores[rows]
+    weights = None if roles.sample_weight is None else roles.sample_weight[rows]
+    penalty = criterion.take(rows).penalty(y, z, weights)
+    gap = {"sensitive_features": z, "sample_weight": weights}
+    return {
+        "rows": len(rows),
+        "z1": int(z.sum()),
+        "z0": int((1 - z).sum()),
+        "positive_rate": float(np.average(y, weights=weights)),
+        "log_loss": float(log_loss(y, p, sample_weight=weights, labels=[0, 1])),
+        "penalty": float(penalty.value(p)),
+        "accuracy": float(np.average((p > 0.5) == y, weights=weights)),
+        "score_gap": score_gap(y, p, **gap),
+        "label_gap": score_gap(y, y, **gap),
+    }
+
+
+def _parts(result: Fitted, roles: Roles) -> dict[str, Any]:
+    """Return the rows trained on, and those held out to stop by where there are any."""
+    fraction = getattr(result.model, "validation_fraction", None)
+    if fraction is None:
+        return {"train": np.arange(len(roles.y))}
+    held = hold_out(roles.X, roles.y + 2 * roles.z, fraction, result.model.random_state)
+    return {"train": np.flatnonzero(~held), "validation": np.flatnonzero(held)}
+
+
+def _length(model: Any) -> dict[str, int]:
+    if hasattr(model, "best_iteration_"):
+        return {"rounds": int(model.n_rounds_), "trees_kept": int(model.best_iteration_)}
+    return {"newton_steps": int(model.n_iter_[0])}
+
+
+def _refuse_telling_level(matrix: Floats, names: Sequence[str], roles: Roles) -> None:
+    for name, column in zip(names, matrix.T, strict=True):
+        if np.array_equal(column, roles.z) or np.array_equal(column, 1 - roles.z):
+            raise ValueError(
+                f"{name!r} is the same as the sensitive column in every row; leave that column out "
+                "with --drop"
+            )
+
+
+def _next(progress: Steps, description: str) -> None:
+    progress.advance()
+    progress.describe(description)
+
+
+def _on_step(progress: Steps) -> Callable[[Any], None]:
+    def show(step: Any) -> None:
+        progress.describe(f"Training, round {step.number}, λ = {step.strength:.3f}")
+
+    return show
+
+
+def _print(
+    result: Fitted, roles: Roles, metrics: dict[str, dict[str, float | int]], title: str
+) -> None:
+    names, parts = roles.names, list(metrics.values())
+    assert names.sensitive_levels is not None  # noqa: S101
+    reference, positive = names.sensitive_levels
+    lines = (
+        ("rows", "rows", ","),
+        (f"{names.sensitive} = {positive} (z = 1)", "z1", ","),
+        (f"{names.sensitive} = {reference} (z = 0)", "z0", ","),
+        (f"share with {names.target} = {names.positive}", "positive_rate", ".3f"),
+        ("log-loss", "log_loss", ".4f"),
+        ("penalty", "penalty", ".5f"),
+        ("accuracy", "accuracy", ".3f"),
+        ("gap of the labels, z = 1 over z = 0", "label_gap", "+.3f"),
+        ("gap of the scores, z = 1 over z = 0", "score_gap", "+.3f"),
+    )
+    rows = [(label, *(format(part[key], form) for part in parts)) for label, key, form in lines]
+    show_table(title, ("", *metrics), rows)
+    length = _length(result.model)
+    if "rounds" in length:
+        say(f"{length['rounds']} rounds, of which {length['trees_kept']} are kept.")
+        say("The validation rows chose the round: expect slightly less on fresh rows.")
+    else:
+        say(f"{length['newton_steps']} Newton steps; no rows were held out.")

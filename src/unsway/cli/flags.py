@@ -1,0 +1,196 @@
+"""Roles by flags: which column is the target, which the sensitive one, which are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+
+from ..models.features import close_matches
+from ..models.folder import TrainingRoles
+from ..roles import Floats, Sensitive, check_weights, refuse_sensitive_column
+from .table_files import plain_columns
+
+#: What stands for the other side where one value is compared with several.
+REST = "(any other)"
+
+
+@dataclass(frozen=True)
+class RoleFlags:
+    """What a user wrote about the columns."""
+
+    target: str
+    positive: str | None
+    sensitive: str
+    drop: tuple[str, ...]
+    weights: str | None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """A table told apart: covariates X, label y and sensitive attribute z as 0/1, weights."""
+
+    X: Any
+    y: Floats
+    z: Floats
+    sample_weight: Floats | None
+    names: TrainingRoles
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A column as 0/1 with what the two stand for."""
+
+    values: Floats
+    levels: tuple[str, str]
+
+
+def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags that give columns their roles; the command gets them one by one."""
+    for option in reversed(
+        (
+            click.option("--target", required=True, metavar="COLUMN", help="The label."),
+            click.option("--positive", metavar="VALUE",
+                         help="The value of the target that is scored. 0/1 needs none."),
+            click.option("--sensitive", required=True, metavar="COLUMN=VALUE",
+                         help="The sensitive column, and its value that counts as z = 1."),
+            click.option("--drop", multiple=True, metavar="COLUMN,…",
+                         help="Columns to leave out; may be given again."),
+            click.option("--weights", metavar="COLUMN", help="The weight of each row."),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def take_roles(table: Any, flags: RoleFlags) -> Roles:
+    """Return a table's columns by role, every one checked before any work.
+
+    Rows with a missing label, sensitive value or weight are refused, never dropped in silence.
+    """
+    names = table.column_names
+    target = check_column(flags.target, names, "--target")
+    sensitive, level = split_sensitive(flags.sensitive, names)
+    if target == sensitive:
+        raise ValueError(f"--target and --sensitive are both {target!r}; give two columns")
+    weights = None
+    if flags.weights is not None:
+        weights = check_column(flags.weights, names, "--weights")
+        if weights in (target, sensitive):
+            raise ValueError(f"--weights {weights!r} is the target or the sensitive column")
+    dropped = split_columns(flags.drop, names, "--drop")
+    y = _side(table, target, flags.positive, "--target", f"--positive {{}} with --target {target}")
+    z = _side(table, sensitive, level, "--sensitive", f"--sensitive {sensitive}={{}}")
+    out = {target, sensitive, weights, *dropped}
+    features = [name for name in names if name not in out]
+    if not features:
+        raise ValueError("no column is left to train on")
+    X = plain_columns(table.select(features))
+    refuse_sensitive_column(X, Sensitive(z.values, z.levels, sensitive))
+    roles = TrainingRoles(target, y.levels[1], sensitive, z.levels, weights, dropped)
+    sample_weight = None if weights is None else _weights(table, weights)
+    return Roles(X, y.values, z.values, sample_weight, roles)
+
+
+def check_column(name: str, names: Sequence[str], flag: str) -> str:
+    """Return the name if the table has it, or say what the user may have meant."""
+    if name not in names:
+        raise ValueError(f"{flag}: there is no column {name!r}{close_matches(name, names)}")
+    return name
+
+
+def split_columns(texts: Sequence[str], names: Sequence[str], flag: str) -> tuple[str, ...]:
+    """Return the columns a user wrote, each alone or several with commas between.
+
+    Examples
+    --------
+    >>> split_columns(["a,b", "c,d"], ["a", "b", "c,d"], "--drop")
+    ('a', 'b', 'c,d')
+    """
+    found: list[str] = []
+    for text in texts:
+        found += [text] if text in names else [part.strip() for part in text.split(",")]
+    return tuple(dict.fromkeys(check_column(name, names, flag) for name in found))
+
+
+def split_sensitive(text: str, names: Sequence[str]) -> tuple[str, str | None]:
+    """Return column and value from ``COLUMN=VALUE``, also where a name has an equals sign.
+
+    Examples
+    --------
+    >>> split_sensitive("sex=Male", ["age", "sex"])
+    ('sex', 'Male')
+    """
+    cuts = [place for place, letter in enumerate(text) if letter == "="]
+    readings: list[tuple[str, str | None]] = [(text, None)] if text in names else []
+    readings += [(text[:cut], text[cut + 1 :]) for cut in cuts if text[:cut] in names]
+    if len(readings) > 1:
+        raise ValueError(f"--sensitive {text!r} can be read in two ways; rename a column")
+    if not readings:
+        check_column(text.partition("=")[0] or text, names, "--sensitive")
+    return readings[0]
+
+
+def _side(table: Any, name: str, value: str | None, flag: str, how: str) -> _Side:
+    """Return a column as 1 where it has the value and 0 elsewhere."""
+    column = plain_columns(table.select([name])).column(name)
+    array = column.to_numpy()
+    missing = column.null_count or (int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0)
+    if missing:
+        raise ValueError(
+            f"{flag}: column {name!r} has {missing:,} rows without a value of {len(array):,}; fill "
+            "them in or take those rows out first"
+        )
+    levels = np.unique(array)
+    if len(levels) == 1:
+        raise ValueError(f"{flag}: column {name!r} has the same value in every row")
+    shown = [_text(level) for level in levels[:10]]
+    if value is None:
+        if levels.tolist() != [0.0, 1.0]:
+            raise ValueError(_which(name, shown, len(levels), flag, how))
+        return _Side(array.astype(np.float64), ("0", "1"))
+    chosen = _level(value, levels)
+    if chosen is None:
+        few = f"; it has {', '.join(map(repr, shown))}" if len(levels) <= 10 else ""
+        raise ValueError(f"{flag}: column {name!r} has no value {value!r}{few}")
+    others = [_text(level) for level in levels if level != chosen]
+    rest = others[0] if len(others) == 1 else REST
+    return _Side((array == chosen).astype(np.float64), (rest, _text(chosen)))
+
+
+def _which(name: str, shown: list[str], count: int, flag: str, how: str) -> str:
+    if count == 2:
+        return (
+            f"{flag}: column {name!r} has the values {shown[0]!r} and {shown[1]!r}; say which "
+            f"counts as 1, as in {how.format(shown[1])}"
+        )
+    return (
+        f"{flag}: column {name!r} has {count:,} different values; compare one with the rest, as in "
+        f"{how.format('VALUE')}"
+    )
+
+
+def _level(text: str, levels: Any) -> Any:
+    """Return the level a user wrote: text as it is, numbers by value, true and false as 1 and 0."""
+    if levels.dtype.kind != "f":
+        return text if text in levels.tolist() else None
+    try:
+        number = float({"true": "1", "false": "0"}.get(text.lower(), text))
+    except ValueError:
+        return None
+    return number if number in levels.tolist() else None
+
+
+def _text(level: Any) -> str:
+    return str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
+
+
+def _weights(table: Any, name: str) -> Floats | None:
+    column = plain_columns(table.select([name])).column(name).to_numpy()
+    try:
+        return check_weights(column, len(column))
+    except ValueError as error:
+        raise ValueError(f"--weights: column {name!r}: {error}") from None

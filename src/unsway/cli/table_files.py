@@ -1,0 +1,170 @@
+"""CSV and Parquet files in and out, and what their columns may hold."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..extras import load
+from ..files import write_atomically
+
+#: How the file of a table may end.
+SUFFIXES = (".csv", ".parquet")
+#: Words with more levels than this name rows rather than groups of rows.
+MANY_LEVELS = 1_000
+
+
+def check_suffix(path: Path) -> str:
+    """Return how the file ends, in small letters, or refuse it."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{path}: give a file that ends in .csv or .parquet")
+    return suffix
+
+
+def read_table(path: Path, *, words: Sequence[str] = ()) -> Any:
+    """Return a file as a pyarrow table with distinct column names and at least one row.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file with a header, in UTF-8, or a Parquet file.
+    words : sequence of str
+        Columns of a CSV file to read as text even where every value looks like a number.
+    """
+    suffix = check_suffix(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give a .csv or .parquet file")
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} is empty")
+    table = _read_csv(path, words) if suffix == ".csv" else _read_parquet(path)
+    names = table.column_names
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{path} has more than one column named {twice!r}; rename one")
+    if table.num_rows == 0:
+        raise ValueError(f"{path} has a header but no rows")
+    index = [name for name in names if re.fullmatch(r"__index_level_\d+__", name)]
+    return table.drop_columns(index) if index else table  # pandas puts its row names there
+
+
+def read_text(path: Path, names: Sequence[str]) -> Any:
+    """Return columns as they stand in the file: of a CSV file every value as its text."""
+    if check_suffix(path) == ".parquet":
+        return _read_parquet(path).select(list(names))
+    csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
+    options = csv.ConvertOptions(
+        include_columns=list(names),
+        column_types=dict.fromkeys(names, pyarrow.string()),
+        strings_can_be_null=False,
+    )
+    return csv.read_csv(path, convert_options=options)
+
+
+def write_table(path: Path, table: Any) -> Path:
+    """Write a table as CSV or Parquet, whole or not at all."""
+    buffer = io.BytesIO()
+    if check_suffix(path) == ".csv":
+        load("pyarrow.csv", "cli").write_csv(table, buffer)
+    else:
+        load("pyarrow.parquet", "cli").write_table(table, buffer)
+    return write_atomically(path, buffer.getvalue())
+
+
+def plain_columns(table: Any) -> Any:
+    """Return the table with every column as floats or as text; refuse dates, lists and bytes."""
+    pyarrow = load("pyarrow", "cli")
+    plain = {name: _plain(name, table.column(name), pyarrow) for name in table.column_names}
+    return pyarrow.table(plain)
+
+
+def refuse_row_names(table: Any) -> None:
+    """Raise if a column of words tells rows apart: a model folder would list its values."""
+    pyarrow, rows = load("pyarrow", "cli"), table.num_rows
+    for name in table.column_names:
+        column = table.column(name)
+        if not pyarrow.types.is_string(column.type):
+            continue
+        levels = len(column.unique())
+        if levels > MANY_LEVELS or (levels > 20 and levels > rows / 2):
+            raise ValueError(
+                f"column {name!r} has {levels:,} different words in {rows:,} rows: too many for a "
+                "category; leave it out with --drop"
+            )
+
+
+def _read_parquet(path: Path) -> Any:
+    parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
+    try:
+        with parquet.ParquetFile(path) as file:
+            return file.read()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"{path} cannot be read as Parquet: {reason}") from error
+
+
+def _read_csv(path: Path, words: Sequence[str]) -> Any:
+    csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
+    with path.open("rb") as file:
+        if file.read(4) == b"PAR1":
+            raise ValueError(f"{path} is a Parquet file; name it .parquet")
+    convert = csv.ConvertOptions(
+        column_types=dict.fromkeys(words, pyarrow.string()),
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    try:
+        return csv.read_csv(path, convert_options=convert)
+    except (pyarrow.ArrowException, ValueError) as error:  # its text may quote a row: not shown
+        raise ValueError(f"{path} cannot be read as CSV: {_fault(path)}") from error
+
+
+def _fault(path: Path) -> str:
+    """Return what is wrong with a CSV file, without any value of it."""
+    csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
+    faults = []
+
+    def on_fault(row: Any) -> str:
+        faults.append(row)
+        return "error"
+
+    with suppress(pyarrow.ArrowException, ValueError):
+        csv.read_csv(
+            path,
+            read_options=csv.ReadOptions(use_threads=False),  # with threads, rows have no number
+            parse_options=csv.ParseOptions(invalid_row_handler=on_fault),
+        )
+    if not faults:
+        return "it is not comma-separated text in UTF-8"
+    fault = faults[0]
+    return (
+        f"row {fault.number - 1} below the header has {fault.actual_columns} fields and the header "
+        f"{fault.expected_columns}"
+    )
+
+
+def _plain(name: str, column: Any, pyarrow: Any) -> Any:
+    types = pyarrow.types
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type).cast(pyarrow.string())
+    kind = column.type
+    if types.is_boolean(kind):
+        return column.cast(pyarrow.uint8()).cast(pyarrow.float64())
+    if types.is_null(kind) or types.is_integer(kind) or types.is_floating(kind):
+        return column.cast(pyarrow.float64(), safe=False)
+    if types.is_decimal(kind):
+        return column.cast(pyarrow.float64())
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return column.cast(pyarrow.string())
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        raise ValueError(f"column {name!r} holds bytes that are not UTF-8 text")
+    raise ValueError(
+        f"column {name!r} holds {kind}: neither numbers nor words; convert it or leave it out "
+        "with --drop"
+    )

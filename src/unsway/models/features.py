@@ -1,0 +1,119 @@
+"""The columns a model was trained on, and finding them again in another table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from ..roles import Floats, columns
+
+#: What `columns` calls a missing category.
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column a model reads: its name, whether it holds numbers, and else its levels."""
+
+    name: str
+    kind: Literal["number", "category"]
+    levels: tuple[str, ...] = ()
+
+
+def one_hot(X: Any, features: Sequence[Feature]) -> tuple[Floats, tuple[str, ...]]:
+    """Return a table as floats, and the name of each column: "feature" or "feature=level".
+
+    Every level has its column; a level that is not among them has zeros. A missing number is
+    refused, since a linear model has no use for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([["b", 1], ["a", 2]], dtype=object)
+    >>> matrix, names = one_hot(X, [Feature("job", "category", ("a", "b")), Feature("n", "number")])
+    >>> matrix.tolist(), names
+    ([[0.0, 1.0, 1.0], [1.0, 0.0, 2.0]], ('job=a', 'job=b', 'n'))
+    """
+    parts: list[Floats] = []
+    names: list[str] = []
+    for feature, column in zip(features, columns(X), strict=True):
+        if feature.kind == "number":
+            _refuse_not_finite(feature.name, column.values)
+            parts.append(column.values[:, None])
+            names.append(feature.name)
+        else:
+            parts.append((column.values[:, None] == np.array(feature.levels, object)).astype(float))
+            names.extend(f"{feature.name}={level}" for level in feature.levels)
+    return np.hstack(parts), tuple(names)
+
+
+def features_of_table(X: Any) -> tuple[Feature, ...]:
+    """Return the features of a table to be made `one_hot`; a missing category is a level."""
+    return tuple(
+        Feature(column.name, "category", tuple(sorted({str(value) for value in column.values})))
+        if column.categorical
+        else Feature(column.name, "number")
+        for column in columns(X)
+    )
+
+
+def align(X: Any, features: Sequence[Feature]) -> Any:
+    """Return the features of a table in their order; refuse one that is missing or changed kind."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        width = np.asarray(X).shape[1] if np.ndim(X) == 2 else 0
+        if width != len(features):
+            raise ValueError(f"X has {width} columns; the model was trained on {len(features)}")
+        return X
+    for feature in features:
+        if feature.name not in frame.columns:
+            raise ValueError(
+                f"column {feature.name!r} is missing{close_matches(feature.name, frame.columns)}"
+            )
+    frame = frame.select([feature.name for feature in features])
+    return frame.with_columns(
+        *(_as_trained(frame.get_column(feature.name), feature) for feature in features)
+    ).to_native()
+
+
+def count_unseen(X: Any, features: Sequence[Feature]) -> dict[str, int]:
+    """Return how many rows of an aligned table hold a level training did not see, by column."""
+    found = {}
+    for feature, column in zip(features, columns(X), strict=True):
+        if feature.kind == "category":
+            known = {*feature.levels, MISSING}
+            found[feature.name] = sum(str(value) not in known for value in column.values)
+    return {name: count for name, count in found.items() if count}
+
+
+def close_matches(name: str, names: Sequence[str]) -> str:
+    """Return what a user may have meant, ready to follow a message."""
+    found = get_close_matches(name, names, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+def _as_trained(series: Any, feature: Feature) -> Any:
+    number = series.dtype.is_numeric() or series.dtype == nw.Boolean
+    if number == (feature.kind == "number"):
+        return series
+    if series.is_null().all():  # a column without any value has no kind
+        return series.cast(nw.Float64 if feature.kind == "number" else nw.String)
+    was, now = ("words", "numbers") if number else ("numbers", "words")
+    raise ValueError(f"column {feature.name!r} held {was} in training and holds {now} now")
+
+
+def _refuse_not_finite(name: str, values: NDArray[Any]) -> None:
+    missing, infinite = int(np.isnan(values).sum()), int(np.isinf(values).sum())
+    if missing:
+        raise ValueError(
+            f"column {name!r} has {missing} missing numbers, which a logistic regression cannot "
+            "take: fill them in, drop the column, or use xgboost or lightgbm"
+        )
+    if infinite:
+        raise ValueError(f"column {name!r} has {infinite} infinite values; make them finite first")

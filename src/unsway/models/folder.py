@@ -1,0 +1,355 @@
+"""A model as a folder of open files: the engine's own format and a card that says what it is.
+
+No pickle, no row of the training table, and of the sensitive attribute only the names of its two
+levels. A model that was saved needs that attribute no more than the one in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from .. import __version__
+from ..criteria import DirectEffect
+from ..files import check_writable, write_folder_atomically
+from ..roles import Floats
+from .features import Feature, align, count_unseen, one_hot
+from .tables import EngineTable
+
+#: What ``card.json`` calls itself, and the version of its fields.
+FORMAT, SCHEMA_VERSION = "unsway-model", 1
+CARD = "card.json"
+#: Engine → the file its model is in.
+MODEL_FILES = {"logistic": "model.json", "xgboost": "model.json", "lightgbm": "model.txt"}
+
+
+@dataclass(frozen=True)
+class TrainingRoles:
+    """What the columns of the training table were for, by name."""
+
+    target: str | None = None
+    positive: str | None = None
+    sensitive: str | None = None
+    sensitive_levels: tuple[str, str] | None = None
+    weights: str | None = None
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model read from its folder; it needs the features by name, and no sensitive attribute.
+
+    Parameters
+    ----------
+    card : dict
+        What ``card.json`` says.
+    features : tuple of Feature
+        The columns it reads, in order.
+    booster : optional
+        The engine's own model, or None for a logistic regression.
+    coefficients, intercept
+        The weights of a logistic regression, one per column of `one_hot`.
+    """
+
+    card: dict[str, Any]
+    features: tuple[Feature, ...]
+    booster: Any = None
+    coefficients: Floats | None = field(default=None, repr=False)
+    intercept: float = 0.0
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of both classes for each row; the second is the positive one.
+
+        Columns of a frame are matched by name: others may stand beside them, in any order. An
+        array must hold the features in their order.
+        """
+        margin = self.decision_function(X)
+        return np.column_stack([expit(-margin), expit(margin)])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the margin of each row."""
+        frame = align(X, self.features)
+        if self.coefficients is not None:
+            matrix, _ = one_hot(frame, self.features)
+            return np.asarray(matrix @ self.coefficients + self.intercept)
+        levels = {each.name: each.levels for each in self.features if each.kind == "category"}
+        table = EngineTable(tuple(each.name for each in self.features), levels)
+        margin = _engine_margin(self.card["engine"], self.booster, table, table.matrix(frame))
+        return np.asarray(margin, dtype=np.float64)
+
+    def unseen(self, X: Any) -> dict[str, int]:
+        """Return how many rows hold a level that training did not see, by column."""
+        return count_unseen(align(X, self.features), self.features)
+
+
+def save_model_folder(
+    model: Any,
+    path: str | Path,
+    *,
+    features: Sequence[Feature] | None = None,
+    roles: TrainingRoles | None = None,
+    training: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write a fitted classifier as a folder, whole or not at all.
+
+    Parameters
+    ----------
+    model : FairLogisticRegression, FairXGBClassifier or FairLGBMClassifier
+        Fitted.
+    path : path
+        The folder. It must be new or empty, or a model folder if ``overwrite`` says so.
+    features : sequence of Feature, optional
+        The columns of X; read off the model by default. A logistic regression fitted on the
+        `one_hot` of a table needs those of the table.
+    roles : TrainingRoles, optional
+        What the columns of the training table were for; the model's classes and sensitive levels
+        by default.
+    training : mapping, optional
+        Metrics and counts of the training, for the card.
+    overwrite : bool
+        Whether to replace a model that is there.
+    """
+    path = check_model_folder(path, overwrite=overwrite)
+    check_is_fitted(model)
+    engine = _engine_name(model)
+    features = tuple(_features_of(model) if features is None else features)
+    content = _model_bytes(engine, model, features)
+    card = {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions(engine),
+        "engine": engine,
+        "files": {
+            MODEL_FILES[engine]: {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+        },
+        "roles": asdict(_roles_of(model) if roles is None else roles),
+        "features": [asdict(feature) for feature in features],
+        "criterion": _criterion_of(model),
+        "strength": float(model.strength),
+        "settings": _settings_of(model),
+        "training": dict(training or {}),
+    }
+    text = json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return write_folder_atomically(path, {MODEL_FILES[engine]: content, CARD: text.encode()})
+
+
+def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
+    """Raise before any work if a model cannot be written there."""
+    path = Path(path)
+    if path.exists() and not path.is_dir():
+        raise NotADirectoryError(f"{path} is a file; give the name of a folder")
+    names = {each.name for each in path.iterdir()} if path.is_dir() else set()
+    foreign = sorted(names - {CARD, *MODEL_FILES.values()})
+    if foreign or (names and CARD not in names):
+        raise FileExistsError(
+            f"{path} is no model folder: it holds {(foreign or sorted(names))[0]!r}; give another "
+            "name"
+        )
+    if names and not overwrite:
+        raise FileExistsError(
+            f"{path} already holds a model; replace it with --overwrite (overwrite=True in Python)"
+        )
+    check_writable(path.resolve().parent / f"{path.resolve().name}.probe")
+    return path
+
+
+def load_model_folder(path: str | Path) -> SavedModel:
+    """Read a model folder; a missing, damaged or newer one is refused."""
+    path = Path(path)
+    card = _read_card(path)
+    name = MODEL_FILES[card["engine"]]
+    content = _read_checked(path / name, card["files"][name])
+    features = tuple(
+        Feature(each["name"], each["kind"], tuple(each["levels"])) for each in card["features"]
+    )
+    if card["engine"] != "logistic":
+        return SavedModel(card, features, booster=_engine_booster(card["engine"], path / name))
+    stored = json.loads(content)
+    weights = [each["weight"] for each in stored["coefficients"]]
+    return SavedModel(
+        card, features, coefficients=np.array(weights), intercept=float(stored["intercept"])
+    )
+
+
+# --- the engines ---------------------------------------------------------------------------------
+
+
+def _engine_name(model: Any) -> str:
+    name = type(model).__module__.rpartition(".")[2]
+    if name not in MODEL_FILES or not type(model).__module__.startswith(__package__ or ""):
+        raise TypeError(
+            f"{type(model).__name__} cannot be saved as a model folder; give a "
+            "FairLogisticRegression, FairXGBClassifier or FairLGBMClassifier"
+        )
+    return name
+
+
+def _engine_module(engine: str) -> Any:
+    return import_module(f".{engine}", __package__)
+
+
+def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
+    """Return the model in the format of its engine."""
+    if engine == "xgboost":
+        return bytes(model.booster_.save_raw(raw_format="json"))
+    if engine == "lightgbm":
+        return str(model.booster_.model_to_string()).encode()
+    pairs = [
+        (feature.name, level)
+        for feature in features
+        for level in (feature.levels if feature.kind == "category" else (None,))
+    ]
+    weights = model.coef_[0].tolist()
+    if len(pairs) != len(weights):
+        raise ValueError(f"the features make {len(pairs)} columns; the model has {len(weights)}")
+    coefficients = [
+        {"feature": name, "level": level, "weight": weight}
+        for (name, level), weight in zip(pairs, weights, strict=True)
+    ]
+    stored = {"intercept": float(model.intercept_[0]), "coefficients": coefficients}
+    return (json.dumps(stored, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _engine_booster(engine: str, path: Path) -> Any:
+    package = _engine_module(engine).engine()
+    try:
+        return package.Booster(model_file=str(path))
+    except Exception as error:
+        raise ValueError(f"{path} cannot be read by {engine} {package.__version__}") from error
+
+
+def _engine_margin(engine: str, booster: Any, table: EngineTable, matrix: NDArray[Any]) -> Any:
+    if engine == "lightgbm":
+        return booster.predict(matrix, raw_score=True)
+    kinds = ["c" if name in table.levels else "q" for name in table.names]
+    rows = (
+        _engine_module(engine)
+        .engine()
+        .DMatrix(
+            matrix,
+            feature_names=booster.feature_names,
+            feature_types=kinds,
+            enable_categorical=True,
+        )
+    )
+    return booster.predict(rows, output_margin=True)
+
+
+def _features_of(model: Any) -> tuple[Feature, ...]:
+    if hasattr(model, "table_"):
+        table = model.table_
+        return tuple(
+            Feature(name, "category", tuple(table.levels[name]))
+            if name in table.levels
+            else Feature(name, "number")
+            for name in table.names
+        )
+    plain = [f"column {position}" for position in range(model.n_features_in_)]
+    return tuple(
+        Feature(str(name), "number") for name in getattr(model, "feature_names_in_", plain)
+    )
+
+
+# --- the card ------------------------------------------------------------------------------------
+
+
+def _versions(engine: str) -> dict[str, str]:
+    found = {"unsway": __version__, "python": platform.python_version()}
+    found |= {name: version(name) for name in ("numpy", "scikit-learn")}
+    if engine != "logistic":
+        found[engine] = str(_engine_module(engine).engine().__version__)
+    return found
+
+
+def _roles_of(model: Any) -> TrainingRoles:
+    reference, positive = model.sensitive_levels_
+    return TrainingRoles(
+        positive=str(model.classes_[1]), sensitive_levels=(str(reference), str(positive))
+    )
+
+
+def _criterion_of(model: Any) -> dict[str, Any]:
+    """Return the settings of the criterion; what a fitted one learned stays out."""
+    criterion = getattr(model.criterion, "criterion", model.criterion)
+    criterion = DirectEffect() if criterion is None else criterion
+    settings = criterion.get_params(deep=False) if hasattr(criterion, "get_params") else {}
+    return {
+        "name": type(criterion).__name__,
+        "settings": {
+            name: value if _is_plain(value) else repr(value) for name, value in settings.items()
+        },
+    }
+
+
+def _settings_of(model: Any) -> dict[str, Any]:
+    """Return the other settings of the model, those that JSON can hold."""
+    elsewhere = ("criterion", "strength", "callback", "positive_level")
+    return {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if name not in elsewhere and _is_plain(value)
+    }
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a setting can stand in a JSON file as it is."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    if isinstance(value, float):
+        return bool(np.isfinite(value)) and type(value) is float
+    return value is None or type(value) in (bool, int, str)
+
+
+def _read_card(path: Path) -> dict[str, Any]:
+    """Return the card of a folder, or say what is wrong with it."""
+    if not path.is_dir():
+        raise FileNotFoundError(f"{path} is no model folder: there is no such folder")
+    if not (path / CARD).is_file():
+        raise FileNotFoundError(f"{path} is no model folder: it has no {CARD}")
+    try:
+        card = json.loads((path / CARD).read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path / CARD} is damaged or truncated: it is not JSON") from error
+    if not isinstance(card, dict) or card.get("format") != FORMAT:
+        raise ValueError(f"{path / CARD} is not the card of an unsway model")
+    if card.get("schema_version") != SCHEMA_VERSION:
+        raise ValueError(
+            f"{path / CARD} has schema version {card.get('schema_version')!r}; unsway "
+            f"{__version__} reads version {SCHEMA_VERSION}"
+        )
+    for name in ("engine", "files", "features"):
+        if name not in card:
+            raise ValueError(f"{path / CARD} is damaged: it has no {name!r}")
+    engine = card["engine"]
+    if engine not in MODEL_FILES or MODEL_FILES[engine] not in card["files"]:
+        raise ValueError(f"{path / CARD} is damaged: it knows no file of engine {engine!r}")
+    return card
+
+
+def _read_checked(path: Path, expected: Mapping[str, Any]) -> bytes:
+    """Return a file's bytes if they are those that were saved."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing: the model folder is not whole")
+    content = path.read_bytes()
+    if len(content) < expected["bytes"]:
+        raise ValueError(f"{path} is truncated: it has {len(content)} of {expected['bytes']} bytes")
+    if sha256(content).hexdigest() != expected["sha256"]:
+        raise ValueError(f"{path} has changed since it was saved: its checksum differs")
+    return content

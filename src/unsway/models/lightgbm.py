@@ -1,0 +1,288 @@
+"""LightGBM without the direct effect of a sensitive attribute."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..extras import load
+from .boosting import BoostedClassifier, Derivatives
+from .objectives import TrainingObjective, training_objective
+from .tables import EngineTable
+
+_BOOSTING = ("boosting", "boosting_type", "boost")
+
+
+def engine() -> Any:
+    """Return the lightgbm package, or say how to install it."""
+    return load("lightgbm", "lightgbm")
+
+
+class LightGBMEngine:
+    """A booster grown tree by tree on binned rows."""
+
+    def __init__(
+        self,
+        params: dict[str, Any],
+        table: EngineTable,
+        train: NDArray[Any],
+        validation: NDArray[Any],
+    ) -> None:
+        lightgbm = engine()
+        rows = lightgbm.Dataset(
+            train,
+            label=np.zeros(len(train), dtype=np.float32),  # LightGBM insists; it is not read
+            feature_name=_feature_names(table) or "auto",
+            categorical_feature=[k for k, name in enumerate(table.names) if name in table.levels],
+            params=params,
+        )
+        self.booster = lightgbm.Booster(params, rows)
+        none = np.zeros(len(validation), dtype=np.float32)
+        others = rows.create_valid(validation, label=none, params=params)
+        self.booster.add_valid(others, "validation")
+
+    @property
+    def n_trees(self) -> int:
+        """The trees so far: a round in which no leaf could be split leaves none."""
+        return int(self.booster.current_iteration())
+
+    def boost(self, derivatives: Derivatives) -> None:
+        """Grow one tree."""
+        try:
+            self.booster.update(fobj=lambda margin, _: derivatives(margin))
+        except engine().basic.LightGBMError as error:
+            if "num_features" not in str(error):
+                raise
+            raise ValueError(
+                "LightGBM finds no column of X that it could split: each is constant, or has too "
+                "few rows for min_data_in_leaf (20 by default); lower it in params"
+            ) from error
+
+    def validation_margin(self) -> NDArray[Any]:
+        """Return the margin of the validation rows, which LightGBM shows to metrics alone."""
+        seen: list[NDArray[Any]] = []
+
+        def look(margin: NDArray[Any], _: Any) -> tuple[str, float, bool]:
+            seen.append(margin)
+            return "seen", 0.0, False
+
+        self.booster.eval_valid(feval=look)
+        return seen[0]
+
+
+class FairLGBMClassifier(BoostedClassifier):
+    """LightGBM trained to minimise (1−λ)·log-loss + λ·penalty.
+
+    The sensitive attribute is needed in ``fit`` alone. ``booster_`` is LightGBM's own
+    binary-logistic model: save it with ``booster_.save_model`` and serve it without this library.
+
+    Parameters
+    ----------
+    criterion : DirectEffect, Parity, EqualOpportunity, EqualizedOdds or a fitted criterion
+        What the scores are held to; `DirectEffect` by default.
+    strength : float
+        λ, at least 0 and below 1. At 0 the trees are those of LightGBM's own objective with
+        ``boost_from_average=False``.
+    params : dict, optional
+        Parameters of LightGBM, passed on untouched, but for those the classifier sets itself:
+        objective, rounds, threads and seeds are refused by name.
+    schedule : Schedule, optional
+        When to raise λ and when to stop; the paper's double early stopping by default.
+    validation_fraction : float
+        Share of the rows, of each label and group alike, held out to stop early by.
+    curvature : {"bound", "exact"}
+        What stands in for the Hessian; ``"exact"`` is the paper's and diverges at large λ.
+    positive_level : optional
+        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    callback : callable, optional
+        Called with a `Step` after every round.
+    progress : bool
+        Whether to show the rounds on standard error.
+    random_state : int
+        Seed of the hold-out and of LightGBM.
+    n_jobs : int, optional
+        Threads of LightGBM.
+
+    Attributes
+    ----------
+    booster_ : lightgbm.Booster
+        The best state, an ordinary model.
+    classes_, n_features_in_, feature_names_in_, feature_importances_
+        As in scikit-learn.
+    best_iteration_, n_rounds_ : int
+        Trees kept, and rounds taken.
+    evals_result_ : dict
+        Per round: ``"validation"`` with ``log_loss``, ``penalty`` and the criterion's statistics
+        after that round's tree, and ``"train"`` with all but ``log_loss`` before it.
+    sensitive_levels_ : tuple
+        What z = 0 and z = 1 stand for.
+
+    References
+    ----------
+    Di Stefano, Hickey & Vasileiou (2020), arXiv:2002.10774.
+
+    Examples
+    --------
+    >>> from unsway import FairLGBMClassifier, Parity, make_synthetic, score_gap
+    >>> data = make_synthetic(2_000, random_state=0)
+    >>> model = FairLGBMClassifier(Parity(), strength=0.9, params={"max_depth": 2}, n_jobs=1)
+    >>> p = model.fit(data.X, data.y, sensitive_features=data.z).predict_proba(data.X)[:, 1]
+    >>> bool(score_gap(data.y, p, sensitive_features=data.z) < 0.1)
+    True
+    """
+
+    _learning_rate_names = ("learning_rate", "shrinkage_rate", "eta")
+    _default_learning_rate = 0.1
+    _refused_params: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("objective", "objective_type", "app", "application", "loss"),
+            "it trains a binary-logistic model",
+        ),
+        "boost_from_average": "the margin starts at 0",
+        "sigmoid": "the margin is the log-odds",
+        **dict.fromkeys(("num_class", "num_classes"), "the label has two classes"),
+        **dict.fromkeys(
+            ("scale_pos_weight", "is_unbalance", "unbalance", "unbalanced_sets"),
+            "use sample_weight in fit",
+        ),
+        **dict.fromkeys(
+            ("seed", "random_seed", "random_state"), "use random_state of the classifier"
+        ),
+        **dict.fromkeys(
+            ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs"),
+            "use n_jobs of the classifier",
+        ),
+        **dict.fromkeys(
+            (
+                *("num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees"),
+                *("num_round", "num_rounds", "nrounds", "num_boost_round", "n_estimators"),
+                *("max_iter", "early_stopping_round", "early_stopping_rounds"),
+                *("early_stopping", "n_iter_no_change"),
+            ),
+            "the schedule says when to stop",
+        ),
+        **dict.fromkeys(
+            ("categorical_feature", "cat_feature", "categorical_column", "cat_column"),
+            "columns of words are the categories",
+        ),
+    }
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        for name in _BOOSTING:
+            kind = (self.params or {}).get(name, "gbdt")
+            if kind not in ("gbdt", "gbrt", "goss"):
+                raise ValueError(
+                    f"params[{name!r}] must be 'gbdt' or 'goss': the others change trees that are "
+                    f"already there, and the best state could not be kept; got {kind!r}"
+                )
+
+    def _require_engine(self) -> None:
+        engine()
+
+    def _engine(
+        self, train: NDArray[Any], validation: NDArray[Any], weights: NDArray[Any] | None
+    ) -> LightGBMEngine:  # LightGBM bins rows without their weights
+        params = {
+            **({} if {"verbosity", "verbose"} & set(self.params or {}) else {"verbosity": -1}),
+            "deterministic": True,
+            **(self.params or {}),
+            "objective": "none",
+            "metric": "None",
+            "seed": self.random_state,
+        }
+        if self.n_jobs is not None:
+            params["num_threads"] = self.n_jobs
+        return LightGBMEngine(params, self.table_, train, validation)
+
+    def _finished(self, engine: LightGBMEngine, n_trees: int) -> Any:
+        return _as_binary(engine.booster.model_to_string(num_iteration=n_trees))
+
+    def _margin(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        threads = {} if self.n_jobs is None else {"num_threads": self.n_jobs}
+        return np.asarray(self.booster_.predict(matrix, raw_score=True, **threads))
+
+    def _gains(self) -> NDArray[np.float64]:
+        return np.asarray(self.booster_.feature_importance("gain"), dtype=np.float64)
+
+
+def lightgbm_objective(
+    criterion: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    strength: float,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    learning_rate: float = 0.1,
+    curvature: str = "bound",
+) -> TrainingObjective:
+    """Return the objective for a loop of your own: ``lgb.train({"objective": it}, …)``.
+
+    It can be pickled. It belongs to the rows it was made from, in their order. Predictions of a
+    model trained with it are margins, log-odds: LightGBM does not know what they stand for.
+
+    Parameters
+    ----------
+    criterion : DirectEffect, Parity, EqualOpportunity, EqualizedOdds or a fitted criterion
+        What the scores are held to; None stands for `DirectEffect`.
+    X, y, sensitive_features, sample_weight
+        The training rows, as for `FairLGBMClassifier`.
+    strength : float
+        λ, at least 0 and below 1. A large one is best reached over many rounds: set ``strength`` of
+        the object in a callback.
+    positive_level : optional
+        The level of ``sensitive_features`` that counts as z = 1.
+    learning_rate : float
+        LightGBM's own, which the curvature bound depends on.
+    curvature : {"bound", "exact"}
+        What stands in for the Hessian.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> from unsway import Parity, lightgbm_objective, make_synthetic
+    >>> data = make_synthetic(1_000, random_state=0)
+    >>> fair = lightgbm_objective(
+    ...     Parity(), data.X, data.y, sensitive_features=data.z, strength=0.5
+    ... )
+    >>> params = {"objective": fair, "verbosity": -1, "num_threads": 1}
+    >>> lightgbm.train(params, lightgbm.Dataset(data.X, data.y), 3).num_trees()
+    3
+    """
+    return training_objective(
+        criterion,
+        X,
+        y,
+        sensitive_features=sensitive_features,
+        strength=strength,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+        learning_rate=learning_rate,
+        curvature=curvature,
+    )
+
+
+def _feature_names(table: EngineTable) -> list[str] | None:
+    """Return the names as LightGBM can hold them, spaces as underscores; None if it cannot."""
+    names = [re.sub(r"\s", "_", name) for name in table.names]
+    legal = not any(set('",:[]{}') & set(name) for name in names)
+    distinct = len(set(names)) == len(names)
+    return names if table.named and legal and distinct else None
+
+
+def _as_binary(model: str) -> Any:
+    """Return the model told what its margins are: LightGBM forgets it under another's objective."""
+    model = re.sub(
+        r"\n(objective=[^\n]*\n)?feature_names=",
+        "\nobjective=binary sigmoid:1\nfeature_names=",
+        model,
+        count=1,
+    )
+    model = re.sub(r"\n\[objective: [^\n]*\]", "\n[objective: binary]", model, count=1)
+    return engine().Booster(model_str=model)

@@ -1,0 +1,122 @@
+"""Checked roles, and the objective for people who boost in a loop of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from ..core import Objective, check_strength
+from ..core.fused import FusedDerivatives, Singles
+from ..criteria import DirectEffect, fit_criterion
+from ..roles import (
+    Floats,
+    Sensitive,
+    check_both_levels,
+    check_labels,
+    check_sensitive,
+    check_weights,
+    refuse_sensitive_column,
+)
+from .tables import check_table, row_count
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Checked labels, sensitive attribute and weights of the rows of one table."""
+
+    target: Floats
+    classes: NDArray[Any]
+    sensitive: Sensitive
+    weights: Floats | None
+
+
+def check_roles(
+    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, positive_level: Any
+) -> Roles:
+    """Return the roles of a checked table, or say what is wrong before any work."""
+    n_rows = row_count(X)
+    target, classes = check_labels(y, n_rows)
+    sensitive = check_sensitive(sensitive_features, n_rows, positive_level)
+    weights = check_weights(sample_weight, n_rows)
+    check_both_levels(target, weights, classes, "y", kind="class")
+    check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
+    refuse_sensitive_column(X, sensitive)
+    return Roles(target, classes, sensitive, weights)
+
+
+class TrainingObjective:
+    """Gradient and curvature of (1−λ)·log-loss + λ·penalty at a margin, as boosters ask for them.
+
+    Made by `xgboost_objective` and `lightgbm_objective`. It can be pickled, so that it reaches
+    workers; it holds the rows it was made for, in their order.
+
+    Parameters
+    ----------
+    derivatives : FusedDerivatives
+        The objective on the training rows.
+    strength : float
+        λ; may be set to another value between rounds.
+    """
+
+    def __init__(self, derivatives: FusedDerivatives, strength: float) -> None:
+        check_strength(strength)
+        self.derivatives = derivatives
+        self.strength = strength
+
+    def __call__(self, preds: Any, rows: Any = None) -> tuple[Singles, Singles]:
+        """Return both at the margins of the training rows; the engine's own rows are not read."""
+        margin = np.asarray(preds).ravel()
+        n_rows = len(self.derivatives.objective.target)
+        if len(margin) != n_rows:
+            raise ValueError(
+                f"the engine asks for derivatives at {len(margin)} rows but the objective was made "
+                f"for {n_rows}; make it from the training rows, all of them and in their order"
+            )
+        with _threads().limit(limits=1, user_api="blas"):  # they would fight the engine's
+            return self.derivatives(margin, self.strength)
+
+
+def training_objective(
+    criterion: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    strength: float,
+    sample_weight: Any,
+    positive_level: Any,
+    learning_rate: float,
+    curvature: str,
+) -> TrainingObjective:
+    """Check the roles, fit the criterion, and return the objective on these rows."""
+    check_strength(strength)
+    check_learning_rate(learning_rate, "learning_rate")
+    X = check_table(X)
+    roles = check_roles(X, y, sensitive_features, sample_weight, positive_level)
+    z = roles.sensitive.values
+    fitted = fit_criterion(DirectEffect() if criterion is None else criterion, X, z, roles.weights)
+    penalty = fitted.penalty(roles.target, z, roles.weights)
+    objective = Objective(penalty, roles.target, 0.0, roles.weights)
+    return TrainingObjective(FusedDerivatives(objective, curvature, learning_rate), strength)
+
+
+def check_learning_rate(value: Any, name: str) -> float:
+    """Return η as a float, or raise unless it is positive and finite."""
+    try:
+        rate = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number; got {value!r}") from None
+    if not 0 < rate < np.inf:
+        raise ValueError(f"{name} must be positive and finite; got {value!r}")
+    return rate
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Return what sets the threads of BLAS, found once: looking takes a millisecond."""
+    return ThreadpoolController()

@@ -1,0 +1,188 @@
+"""The paper's experiments on real tables: a sweep over λ, judged on test rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from .. import DirectEffect, FairLogisticRegression, FairXGBClassifier, selection_rate_difference
+from ..criteria import FittedDirectEffect
+from ..datasets import TabularData
+
+Floats = NDArray[np.float64]
+
+#: The paper's hyper-parameters of XGBoost.
+PAPER_PARAMS = {"eta": 0.1, "max_depth": 2}
+
+ENGINES = ("logistic", "xgboost")
+
+
+@dataclass(frozen=True)
+class TabularPoint:
+    """One model: its figures on the test rows, and its penalty on both.
+
+    ``alpha`` and ``beta`` are the surrogate coefficients of its scores on the test rows, ``gamma``
+    what alpha is held to there.
+    """
+
+    engine: str
+    setting: str
+    strength: float
+    accuracy: float
+    precision: float
+    spd: float
+    penalty_train: float
+    penalty_test: float
+    alpha: list[float]
+    beta: list[float]
+    gamma: list[float]
+    rounds: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class TabularExperiment:
+    """Every point of a sweep over engines, settings and strengths on one data set."""
+
+    data: str
+    points: tuple[TabularPoint, ...]
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return one plain dictionary per point."""
+        return [asdict(point) for point in self.points]
+
+    def of(self, engine: str, setting: str) -> tuple[TabularPoint, ...]:
+        """Return the points of one line, by strength."""
+        return tuple(p for p in self.points if (p.engine, p.setting) == (engine, setting))
+
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """Return the pairs of engine and setting, in order."""
+        return tuple(dict.fromkeys((point.engine, point.setting) for point in self.points))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table as numbers, with the criterion at its rows."""
+
+    X: Floats
+    y: Floats
+    z: Floats
+    criterion: FittedDirectEffect
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Turns a fitted model into a point."""
+
+    engine: str
+    setting: str
+    train: Rows
+    test: Rows
+    threshold: float
+
+    def __call__(self, model: Any, rounds: int, seconds: float) -> TabularPoint:
+        """Return the model's figures."""
+        test, train = self.test, self.train
+        p, p_train = (model.predict_proba(rows.X)[:, 1] for rows in (test, train))
+        chosen = p > self.threshold
+        scores = test.criterion.surrogate(p, test.z)
+        penalties = [
+            float(rows.criterion.penalty(rows.y, rows.z).value(scored))
+            for rows, scored in ((train, p_train), (test, p))
+        ]
+        return TabularPoint(
+            engine=self.engine,
+            setting=self.setting,
+            strength=float(model.strength),
+            accuracy=float(np.mean(chosen == test.y)),
+            precision=float(test.y[chosen].mean()) if chosen.any() else float("nan"),
+            spd=selection_rate_difference(
+                test.y, p, sensitive_features=test.z, threshold=self.threshold
+            ),
+            penalty_train=penalties[0],
+            penalty_test=penalties[1],
+            alpha=scores.outcome_coefficients.tolist(),
+            beta=scores.effect_coefficients.tolist(),
+            gamma=test.criterion.surrogate(test.y, test.z).fair_coefficients.tolist(),
+            rounds=rounds,
+            seconds=seconds,
+        )
+
+
+def run_tabular(
+    train: TabularData,
+    test: TabularData,
+    *,
+    settings: Mapping[str, DirectEffect],
+    engines: Sequence[str],
+    strengths: Sequence[float],
+    threshold: float = 0.5,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    on_point: Callable[[], None] | None = None,
+) -> TabularExperiment:
+    """Fit every engine at every setting and strength, and judge each model on the test rows.
+
+    The propensity score is fitted once, on the training rows. Boosters run `n_jobs` strengths at a
+    time, a thread each.
+    """
+    points = []
+    data = {"train": train, "test": test}
+    X = {part: table.to_matrix()[0] for part, table in data.items()}
+    propensity = DirectEffect().fit(X["train"], train.z * 1.0).propensity
+    b = {part: propensity.predict(X[part]) for part in data}
+    for name, criterion in settings.items():
+        rows = {
+            part: Rows(
+                X[part],
+                table.y.astype(np.float64),
+                table.z.astype(np.float64),
+                FittedDirectEffect(criterion, propensity, b[part]),
+            )
+            for part, table in data.items()
+        }
+        for engine in engines:
+            judge = Judge(engine, name, rows["train"], rows["test"], threshold)
+            sweep = _logistic_path if engine == "logistic" else _xgboost_fits
+            for point in sweep(judge, sorted(strengths), random_state, n_jobs):
+                points.append(point)
+                if on_point is not None:
+                    on_point()
+    return TabularExperiment(train.name, tuple(points))
+
+
+def _logistic_path(
+    judge: Judge, strengths: Sequence[float], random_state: int, n_jobs: int
+) -> Iterator[TabularPoint]:
+    rows = judge.train
+    start = time.perf_counter()
+    path = FairLogisticRegression(rows.criterion).fit_path(
+        rows.X, rows.y, strengths, sensitive_features=rows.z
+    )
+    for model in path:
+        yield judge(model, int(model.n_iter_[0]), time.perf_counter() - start)
+        start = time.perf_counter()
+
+
+def _xgboost_fits(
+    judge: Judge, strengths: Sequence[float], random_state: int, n_jobs: int
+) -> Iterator[TabularPoint]:
+    yield from Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_xgboost_point)(judge, strength, random_state) for strength in strengths
+    )
+
+
+def _xgboost_point(judge: Judge, strength: float, random_state: int) -> TabularPoint:
+    rows = judge.train
+    start = time.perf_counter()
+    model = FairXGBClassifier(
+        rows.criterion, strength, params=PAPER_PARAMS, random_state=random_state, n_jobs=1
+    )
+    model.fit(rows.X, rows.y, sensitive_features=rows.z)
+    return judge(model, model.n_rounds_, time.perf_counter() - start)

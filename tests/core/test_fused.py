@@ -1,0 +1,135 @@
+"""The boosters' float32 derivatives are those of the objective, whatever the blocks."""
+
+import pickle
+
+import numpy as np
+import pytest
+from contracts import CRITERIA, assert_close, each_criterion, make_people, objectives, penalty_of
+from contracts import varied as examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unsway.core import CURVATURES, Objective, diagonal, fused
+from unsway.core.fused import FusedDerivatives
+
+each_curvature = pytest.mark.parametrize("curvature", CURVATURES)
+
+
+def both_ways(objective, margin, curvature, learning_rate=0.3):
+    """Return gradient and curvature of the fused code, and those of the plain one."""
+    found = FusedDerivatives(objective, curvature, learning_rate)(margin, objective.strength)
+    expansion = objective.expand(margin.astype(float))
+    expected = expansion.gradient, diagonal(objective, expansion, curvature, learning_rate)
+    return found, expected
+
+
+def assert_same(objective, margin, curvature, learning_rate=0.3):
+    found, expected = both_ways(objective, margin, curvature, learning_rate)
+    for one, other in zip(found, expected, strict=True):
+        assert_close(one, other, 1e-5)
+
+
+@each_curvature
+@examples
+@given(
+    case=objectives(),
+    block_rows=st.sampled_from([1, 7, 16, 1_000]),
+    rate=st.sampled_from([0.1, 1.0]),
+)
+def test_derivatives_equal_those_of_the_objective(curvature, case, block_rows, rate):
+    objective, margin = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fused, "_BLOCK_ROWS", block_rows)
+        assert_same(objective, margin.astype(np.float32), curvature, rate)
+
+
+@each_curvature
+@each_criterion
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_derivatives_are_exact_for_every_criterion(criterion, curvature, weighted):
+    people = make_people(3_000, seed=1)
+    weights = people.weights / 2 if weighted else None
+    objective = Objective(penalty_of(criterion, people, weights), people.y, 0.9, weights)
+    assert_same(objective, people.margin.astype(np.float32), curvature)
+
+
+@pytest.mark.parametrize("block_rows", [1, 59, 60, 61])
+def test_the_size_of_a_block_does_not_matter(block_rows, monkeypatch):
+    people = make_people(60)
+    objective = Objective(penalty_of(CRITERIA["direct effect (2,1)"], people), people.y, 0.9)
+    whole = [part.copy() for part in FusedDerivatives(objective)(people.margin, 0.9)]
+    monkeypatch.setattr(fused, "_BLOCK_ROWS", block_rows)
+    for one, other in zip(FusedDerivatives(objective)(people.margin, 0.9), whole, strict=True):
+        assert_close(one, other, 1e-6)
+
+
+def test_single_and_double_margins_give_the_same():
+    people = make_people(100, seed=2)
+    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
+    margin = people.margin.astype(np.float32)
+    derivatives = FusedDerivatives(objective)
+    single = [part.copy() for part in derivatives(margin, 0.9)]
+    double = derivatives(margin.astype(np.float64), 0.9)
+    for one, other in zip(single, double, strict=True):
+        assert_close(one, other, 1e-6)
+
+
+def test_each_call_brings_its_own_strength():
+    people = make_people(50, seed=3)
+    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.0)
+    derivatives = FusedDerivatives(objective)
+    for strength in (0.0, 0.5, 0.975):
+        gradient, _ = derivatives(people.margin, strength)
+        assert_close(gradient, objective.at(strength).expand(people.margin).gradient, 1e-5)
+
+
+def test_the_statistics_are_those_of_the_margin():
+    people = make_people(500, seed=4)
+    objective = Objective(penalty_of(CRITERIA["direct effect (2,1)"], people), people.y, 0.5)
+    derivatives = FusedDerivatives(objective)
+    derivatives(people.margin, 0.5)
+    assert_close(derivatives.statistics, objective.penalty.statistics(people.scores), 1e-5)
+
+
+@each_curvature
+def test_derivatives_are_finite_in_the_far_tails(curvature):
+    people = make_people(60, seed=5)
+    margin = np.linspace(-500, 500, 60, dtype=np.float32)
+    for criterion in CRITERIA.values():
+        objective = Objective(penalty_of(criterion, people), people.y, 0.975)
+        for part in FusedDerivatives(objective, curvature)(margin, 0.975):
+            assert np.isfinite(part).all()
+
+
+def test_both_are_single_precision_and_live_in_the_same_buffers():
+    people = make_people(30)
+    derivatives = FusedDerivatives(Objective(penalty_of(CRITERIA["parity"], people), people.y, 0))
+    first, second = derivatives(people.margin, 0.5), derivatives(people.margin, 0.9)
+    assert [part.dtype for part in first] == [np.float32, np.float32]
+    assert all(one is other for one, other in zip(first, second, strict=True))
+
+
+def test_a_pickle_gives_the_same_and_leaves_the_buffers_behind():
+    people = make_people(2_000, seed=6)
+    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
+    derivatives = FusedDerivatives(objective, "exact", 0.1)
+    data = pickle.dumps(derivatives)
+    again = pickle.loads(data)  # noqa: S301
+    for one, other in zip(again(people.margin, 0.9), derivatives(people.margin, 0.9), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert len(data) < 1.1 * len(pickle.dumps(objective))
+
+
+def test_an_unknown_curvature_is_refused_with_the_choices():
+    people = make_people(20)
+    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
+    with pytest.raises(ValueError, match=r"unknown curvature 'gauss'; choose from bound, exact"):
+        FusedDerivatives(objective, "gauss")
+
+
+@pytest.mark.parametrize("strength", [-0.1, 1.0, np.nan])
+def test_a_strength_outside_its_range_is_refused(strength):
+    people = make_people(20)
+    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
+    with pytest.raises(ValueError, match="strength must be at least 0 and below 1"):
+        FusedDerivatives(objective)(people.margin, strength)
