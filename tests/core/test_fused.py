@@ -9,6 +9,7 @@ from contracts import varied as examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unsway import Parity
 from unsway.core import CURVATURES, Objective, diagonal, fused
 from unsway.core.fused import FusedDerivatives
 
@@ -123,7 +124,9 @@ def test_a_pickle_gives_the_same_and_leaves_the_buffers_behind():
 def test_an_unknown_curvature_is_refused_with_the_choices():
     people = make_people(20)
     objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
-    with pytest.raises(ValueError, match=r"unknown curvature 'gauss'; choose from bound, exact"):
+    with pytest.raises(
+        ValueError, match=r"unknown curvature 'gauss'; choose from adaptive, bound, exact"
+    ):
         FusedDerivatives(objective, "gauss")
 
 
@@ -133,3 +136,45 @@ def test_a_strength_outside_its_range_is_refused(strength):
     objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
     with pytest.raises(ValueError, match="strength must be at least 0 and below 1"):
         FusedDerivatives(objective)(people.margin, strength)
+
+
+def parity_objective():
+    z = np.repeat([1.0, 0.0], 50)
+    penalty = Parity().penalty(z, z)
+    return Objective(penalty, np.tile([0.0, 1.0], 50), 0.0), np.where(z == 1, 1.0, -1.0)
+
+
+def test_adaptive_starts_as_the_bound():
+    objective, direction = parity_objective()
+    margin = direction.astype(np.float32)
+    bound = FusedDerivatives(objective, "bound", 0.3)(margin, 0.9)[1].copy()
+    np.testing.assert_array_equal(
+        FusedDerivatives(objective, "adaptive", 0.3)(margin, 0.9)[1], bound
+    )
+
+
+def test_adaptive_lengthens_its_step_while_the_penalty_falls_and_shortens_it_when_it_rises():
+    objective, direction = parity_objective()
+    adaptive = FusedDerivatives(objective, "adaptive", 0.3)
+    seen = []
+    for size in (2.0, 1.5, 1.0, 1.4, 3.0):
+        adaptive((size * direction).astype(np.float32), 0.9)
+        seen.append(adaptive.damping)
+    np.testing.assert_allclose(seen, [1.0, 0.9, 0.81, 1.0, 1.0])
+
+
+def test_adaptive_curvature_is_never_above_the_bound():
+    objective, direction = parity_objective()
+    adaptive, bound = (FusedDerivatives(objective, name, 0.3) for name in ("adaptive", "bound"))
+    for size in np.linspace(3, 0.1, 40):
+        margin = (size * direction).astype(np.float32)
+        found, most = adaptive(margin, 0.9)[1].copy(), bound(margin, 0.9)[1]
+        assert (found <= most * (1 + 1e-6)).all()
+    assert adaptive.damping == pytest.approx(0.9**39, abs=0.02)
+
+
+def test_the_columns_are_kept_in_single_precision_only():
+    objective, _ = parity_objective()
+    kept = FusedDerivatives(objective).objective
+    assert {kept.penalty.matrix.dtype, kept.target.dtype} == {np.dtype(np.float32)}
+    assert kept.total_weight == objective.total_weight

@@ -168,7 +168,11 @@ def test_a_strength_outside_its_range_is_refused(engine, strength):
 
 SETTINGS = {
     "strength": ("much", TypeError, "strength must be a number; got 'much'"),
-    "curvature": ("gauss", ValueError, "unknown curvature 'gauss'; choose from bound, exact"),
+    "curvature": (
+        "gauss",
+        ValueError,
+        "unknown curvature 'gauss'; choose from adaptive, bound, exact",
+    ),
     "random_state": (-1, ValueError, "random_state must be an integer of at least 0; got -1"),
     "schedule": (20, TypeError, "schedule must be a Schedule; got 20"),
     "callback": ("print", TypeError, "callback must be callable; got 'print'"),

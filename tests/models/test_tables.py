@@ -62,7 +62,7 @@ def test_an_array_of_floats_is_passed_on_without_a_copy():
 def test_integers_and_booleans_become_floats():
     X = np.array([[1, 0], [0, 3]])
     np.testing.assert_array_equal(EngineTable.of(X).matrix(X), X)
-    assert EngineTable.of(X > 0).matrix(X > 0).dtype == np.float32
+    assert EngineTable.of(X > 0).matrix(X > 0).dtype == np.float64
 
 
 def test_words_where_numbers_were_are_refused_by_the_name_of_the_column():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,13 @@ from .objective import Objective, check_strength
 
 Singles = NDArray[np.float32]
 
+#: The choices by name, the default first.
+BOOSTING_CURVATURES = ("adaptive", *CURVATURES)
+
 _BLOCK_ROWS = 16_384
+_RISE = 1.02  # a penalty this much larger than before has risen
+_LENGTHEN, _SHORTEN = 0.9, 4.0
+_SMALLEST_DAMPING = 0.02
 
 
 class FusedDerivatives:
@@ -27,8 +34,10 @@ class FusedDerivatives:
     ----------
     objective : Objective
         What is minimised; each call brings its own strength.
-    curvature : {"bound", "exact"}
-        See `unsway.core.curvature`.
+    curvature : {"adaptive", "bound", "exact"}
+        See `unsway.core.curvature`. ``"adaptive"`` is the bound with its shared part scaled by a
+        factor of at most 1, which shrinks while the penalty falls from call to call and grows as
+        soon as it rises: steps as long as the penalty allows.
     learning_rate : float
         η, by which the engine shrinks its step.
 
@@ -36,6 +45,8 @@ class FusedDerivatives:
     ----------
     statistics : array of shape (K,)
         ζ at the last margin.
+    damping : float
+        The present factor of ``"adaptive"``, 1 otherwise.
 
     Examples
     --------
@@ -52,18 +63,20 @@ class FusedDerivatives:
     def __init__(
         self, objective: Objective, curvature: str = "bound", learning_rate: float = 1.0
     ) -> None:
-        if curvature not in CURVATURES:
+        if curvature not in BOOSTING_CURVATURES:
             raise ValueError(
-                f"unknown curvature {curvature!r}; choose from {', '.join(CURVATURES)}"
+                f"unknown curvature {curvature!r}; choose from {', '.join(BOOSTING_CURVATURES)}"
             )
-        self.objective = objective
+        self.objective = _in_single_precision(objective)
         self.curvature = curvature
         self.learning_rate = learning_rate
         self.statistics = np.zeros(len(objective.penalty.names))
-        self._matrix = np.asfortranarray(objective.penalty.matrix, dtype=np.float32)
-        self._target = np.asarray(objective.target, dtype=np.float32)
-        weights = objective.sample_weight
-        self._weights = None if weights is None else np.asarray(weights, dtype=np.float32)
+        self.damping = 1.0
+        self._last_penalty = np.inf
+        self._exact = curvature == "exact"
+        self._matrix = self.objective.penalty.matrix
+        self._target = self.objective.target
+        self._weights = self.objective.sample_weight
         self._scores, self._density, self._gradient, self._curvature = (
             np.empty(len(self._target), dtype=np.float32) for _ in range(4)
         )
@@ -80,18 +93,30 @@ class FusedDerivatives:
         check_strength(strength)
         penalty, total = self.objective.penalty, self.objective.total_weight
         self.statistics, sizes = self._sums(margin)
+        if self.curvature == "adaptive":
+            self._adapt()
+        half_step = self.damping * self.learning_rate / 2
         stiffness = strength * total * self._stiffness()
         slope = strength * total * penalty.distance.slope(self.statistics)
-        if self.curvature == "exact":
+        if self._exact:
             shares = stiffness
         elif penalty.spectral is None:
-            shares = self.learning_rate / 2 * stiffness * sizes
+            shares = half_step * stiffness * sizes
         else:
-            shares = np.array([self.learning_rate / 2 * penalty.spectral * stiffness.max()])
+            shares = np.array([half_step * penalty.spectral * stiffness.max()])
         for first in range(0, len(self._target), _BLOCK_ROWS):
             rows = slice(first, first + _BLOCK_ROWS)
             self._combine(rows, slope.astype(np.float32), shares.astype(np.float32), strength)
         return self._gradient, self._curvature
+
+    def _adapt(self) -> None:
+        """Lengthen the next step a little if the penalty fell, shorten it a lot if it rose."""
+        penalty = float(self.objective.penalty.distance.value(self.statistics))
+        if penalty > _RISE * self._last_penalty:
+            self.damping = min(1.0, self.damping * _SHORTEN)
+        elif np.isfinite(self._last_penalty):
+            self.damping = max(_SMALLEST_DAMPING, self.damping * _LENGTHEN)
+        self._last_penalty = penalty
 
     def _stiffness(self) -> NDArray[np.float64]:
         """Return h″ at ζ, the larger where a border is within reach."""
@@ -102,7 +127,7 @@ class FusedDerivatives:
     def _sums(self, margin: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Fill p and p′; return ζ = Aᵀp and, where the bound asks for it, |A|ᵀp′."""
         sums = np.zeros((2, self._matrix.shape[1]))
-        rowwise = self.curvature == "bound" and self.objective.penalty.spectral is None
+        rowwise = not self._exact and self.objective.penalty.spectral is None
         for first in range(0, len(self._target), _BLOCK_ROWS):
             rows = slice(first, first + _BLOCK_ROWS)
             scores, density, matrix = self._scores[rows], self._density[rows], self._matrix[rows]
@@ -135,24 +160,36 @@ class FusedDerivatives:
         scores *= -2
         scores += 1
         pull *= scores  # p″·[A h′], of either sign
-        if self.curvature == "bound":
+        if not self._exact:
             np.maximum(pull, 0, out=pull)
         curvature += pull
 
     def _add_shared(self, rows: slice, shares: Singles, out: Singles, spare: Singles) -> None:
         """Fill the part of the curvature that comes from what all rows share."""
         density, matrix = self._density[rows], self._matrix[rows]
-        if self.curvature == "bound" and self.objective.penalty.spectral is not None:
+        if not self._exact and self.objective.penalty.spectral is not None:
             np.multiply(density, density, out=out)
             out *= shares[0]
             if self._weights is not None:
                 out *= self._weights[rows]
             return
-        exact = self.curvature == "exact"
-        _weigh(matrix, shares, out, spare, change=np.square if exact else np.abs)
+        _weigh(matrix, shares, out, spare, change=np.square if self._exact else np.abs)
         out *= density
-        if exact:
+        if self._exact:
             out *= density
+
+
+def _in_single_precision(objective: Objective) -> Objective:
+    """Return the same objective with its columns in float32, so that the doubles can go."""
+    weights, penalty = objective.sample_weight, objective.penalty
+    single = Objective(
+        replace(penalty, matrix=np.asfortranarray(penalty.matrix, dtype=np.float32)),
+        np.asarray(objective.target, dtype=np.float32),
+        objective.strength,
+        None if weights is None else np.asarray(weights, dtype=np.float32),
+    )
+    single.__dict__["_total_weight"] = objective.total_weight  # summed in double precision
+    return single
 
 
 def _weigh(

@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from ..core import CURVATURES, Losses, Objective, Schedule, Step, check_strength
-from ..core.fused import FusedDerivatives
+from ..core import Losses, Objective, Schedule, Step, check_strength
+from ..core.fused import BOOSTING_CURVATURES, FusedDerivatives
 from ..criteria import DirectEffect, FittedCriterion, fit_criterion
 from ..folds import hold_out
 from ..roles import Floats, check_both_levels
@@ -121,7 +121,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         params: dict[str, Any] | None = None,
         schedule: Schedule | None = None,
         validation_fraction: float = 0.33,
-        curvature: str = "bound",
+        curvature: str = "adaptive",
         positive_level: Any = None,
         callback: Callable[[Step], None] | None = None,
         progress: bool = False,
@@ -291,9 +291,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}"
             )
-        if self.curvature not in CURVATURES:
+        if self.curvature not in BOOSTING_CURVATURES:
             raise ValueError(
-                f"unknown curvature {self.curvature!r}; choose from {', '.join(CURVATURES)}"
+                f"unknown curvature {self.curvature!r}; choose from "
+                f"{', '.join(BOOSTING_CURVATURES)}"
             )
         if not isinstance(self.random_state, Integral) or self.random_state < 0:
             raise ValueError(

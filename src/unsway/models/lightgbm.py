@@ -94,8 +94,9 @@ class FairLGBMClassifier(BoostedClassifier):
         When to raise λ and when to stop; the paper's double early stopping by default.
     validation_fraction : float
         Share of the rows, of each label and group alike, held out to stop early by.
-    curvature : {"bound", "exact"}
-        What stands in for the Hessian; ``"exact"`` is the paper's and diverges at large λ.
+    curvature : {"adaptive", "bound", "exact"}
+        What stands in for the Hessian: a bound that adapts to how the penalty falls, the bound
+        itself, or the paper's exact diagonal, which diverges at large λ.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
     callback : callable, optional

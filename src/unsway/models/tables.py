@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_array
 
 from ..roles import Column, columns
 
+#: Engines keep single precision; a larger number would be infinite there.
+_LARGEST = float(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True)
 class EngineTable:
@@ -52,13 +55,13 @@ class EngineTable:
     def matrix(self, X: Any) -> NDArray[Any]:
         """Return the table as floats, or say which column does not fit."""
         if _is_numeric_array(X) and not self.levels:
-            matrix = X if X.dtype.kind == "f" else X.astype(np.float32)
+            matrix = X if X.dtype.kind == "f" else X.astype(np.float64)
         else:
-            matrix = np.empty((row_count(X), len(self.names)), dtype=np.float32)
+            matrix = np.empty((row_count(X), len(self.names)), dtype=np.float64)
             for position, column in enumerate(columns(X)):  # an array's columns have other names
                 matrix[:, position] = self._numbers(self.names[position], column)
         for name, values in zip(self.names, matrix.T, strict=True):
-            if np.isinf(values).any():
+            if (np.abs(values) > _LARGEST).any():
                 raise ValueError(
                     f"X contains infinity or a number too large in {name!r}; make it finite or NaN "
                     "first"
@@ -74,9 +77,8 @@ class EngineTable:
         elif column.categorical:
             if _levels(column):
                 raise ValueError(f"{name!r} held numbers in fit and holds words now")
-            return np.full(len(column.values), np.nan, dtype=np.float32)
-        with np.errstate(over="ignore"):  # too large for float32: refused as infinite
-            return column.values.astype(np.float32)
+            return np.full(len(column.values), np.nan)
+        return column.values
 
 
 def check_table(X: Any, smallest: int = 2) -> Any:
@@ -104,6 +106,6 @@ def _levels(column: Column) -> tuple[str, ...]:
     return tuple(sorted({str(level) for level in column.values} - {"(missing)"}))
 
 
-def _codes(values: NDArray[Any], levels: tuple[str, ...]) -> NDArray[np.float32]:
+def _codes(values: NDArray[Any], levels: tuple[str, ...]) -> NDArray[np.float64]:
     position = {level: code for code, level in enumerate(levels)}
-    return np.array([position.get(str(value), np.nan) for value in values], dtype=np.float32)
+    return np.array([position.get(str(value), np.nan) for value in values], dtype=np.float64)
