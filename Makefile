@@ -30,6 +30,7 @@ test-oldest: .venv-oldest/.installed
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/logistic.py
 	$(BIN)/python benchmarks/boosting.py
+	$(BIN)/python benchmarks/worlds.py
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

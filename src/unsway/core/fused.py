@@ -19,8 +19,8 @@ BOOSTING_CURVATURES = ("adaptive", *CURVATURES)
 
 _BLOCK_ROWS = 16_384
 _RISE = 1.02  # a penalty this much larger than before has risen
-_LENGTHEN, _SHORTEN = 0.9, 4.0
-_SMALLEST_DAMPING = 0.02
+_LENGTHEN, _SHORTEN = 0.95, 4.0
+_SMALLEST_DAMPING = 0.1
 
 
 class FusedDerivatives:
@@ -196,9 +196,8 @@ def _weigh(
     matrix: Singles, weights: Singles, out: Singles, spare: Singles, change: Any = None
 ) -> None:
     """Fill out with Σ_k weights_k·column_k, each column changed first where asked."""
-    out.fill(0)
-    for weight, column in zip(weights, matrix.T, strict=True):
-        if weight != 0:
-            source = column if change is None else change(column, out=spare)
-            np.multiply(source, weight, out=spare)
+    for k, (weight, column) in enumerate(zip(weights, matrix.T, strict=True)):
+        source = column if change is None else change(column, out=spare)
+        np.multiply(source, weight, out=spare if k else out)
+        if k:
             out += spare
