@@ -16,7 +16,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev lint
 	$(BIN)/python -m pytest -m "not slow" -n 2
 
-test-all: $(VENV)/.dev lint
+test-all: $(VENV)/.all lint
 	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.dev
@@ -49,6 +49,10 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --group dev --editable ".[cli,report,xgboost-cpu,lightgbm]"
+	touch $@
+
+$(VENV)/.all: $(VENV)/.dev
+	$(PIP) install --group interop
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.dev

@@ -330,3 +330,33 @@ def take(X: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(frame, nw.DataFrame):
         return frame[rows].to_native()
     return np.asarray(X)[rows]
+
+
+def row_count(X: Any) -> int:
+    """Return how many rows a frame or array has."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return len(frame) if isinstance(frame, nw.DataFrame) else len(np.asarray(X))
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Checked labels, sensitive attribute and weights of the rows of one table."""
+
+    target: Floats
+    classes: NDArray[Any]
+    sensitive: Sensitive
+    weights: Floats | None
+
+
+def check_roles(
+    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, positive_level: Any
+) -> Roles:
+    """Return the roles of a checked table, or say what is wrong before any work."""
+    n_rows = row_count(X)
+    target, classes = check_labels(y, n_rows)
+    sensitive = check_sensitive(sensitive_features, n_rows, positive_level)
+    weights = check_weights(sample_weight, n_rows)
+    check_both_levels(target, weights, classes, "y", kind="class")
+    check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
+    refuse_sensitive_column(X, sensitive)
+    return Roles(target, classes, sensitive, weights)

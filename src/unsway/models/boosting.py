@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -20,8 +21,8 @@ from ..core import Losses, Objective, Schedule, Step, check_strength
 from ..core.fused import BOOSTING_CURVATURES, FusedDerivatives
 from ..criteria import DirectEffect, FittedCriterion, fit_criterion
 from ..folds import hold_out
-from ..roles import Floats, check_both_levels
-from .objectives import Roles, check_learning_rate, check_roles
+from ..roles import Floats, Roles, check_both_levels, check_roles
+from .objectives import check_learning_rate
 from .tables import EngineTable, check_table
 
 Derivatives = Callable[[NDArray[Any]], tuple[NDArray[np.float32], NDArray[np.float32]]]
@@ -101,7 +102,7 @@ class Boosting:
                 series.append(float(value))
 
 
-class BoostedClassifier(ClassifierMixin, BaseEstimator):
+class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Boosted trees that minimise (1−λ)·log-loss + λ·penalty; an engine file says how they grow.
 
     See `FairXGBClassifier` for the parameters.
@@ -345,24 +346,27 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
         return show
 
+    @abstractmethod
     def _require_engine(self) -> None:
         """Raise, with the pip line, if the engine is not installed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _engine(
         self, train: NDArray[Any], validation: NDArray[Any], weights: Floats | None
     ) -> Engine:
-        raise NotImplementedError
+        """Return the engine with its rows, before the first tree."""
 
+    @abstractmethod
     def _finished(self, engine: Any, n_trees: int) -> Any:
-        raise NotImplementedError
+        """Return the engine's own model, cut after this many trees."""
 
+    @abstractmethod
     def _margin(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        raise NotImplementedError
+        """Return the finished model's margin."""
 
+    @abstractmethod
     def _gains(self) -> Floats:
         """Return what the splits on each column gained."""
-        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,10 +21,8 @@ from ..core.newton import LinearProblem
 from ..criteria import DirectEffect, fit_criterion
 from ..roles import (
     Floats,
-    check_both_levels,
-    check_labels,
+    check_roles,
     check_sensitive,
-    check_weights,
     holds_text,
     refuse_sensitive_column,
 )
@@ -175,20 +173,15 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
             sensitive = check_sensitive(sensitive_features, len(X), self.positive_level)
             refuse_sensitive_column(X, sensitive)
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        target, classes = check_labels(y, len(X))
-        sensitive = check_sensitive(sensitive_features, len(X), self.positive_level)
-        weights = check_weights(sample_weight, len(X))
-        check_both_levels(target, weights, classes, "y", kind="class")
-        check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
-        refuse_sensitive_column(table, sensitive)
+        roles = check_roles(table, y, sensitive_features, sample_weight, self.positive_level)
         self._previous_weights(X)  # raises now, before any work, if they do not fit X
         criterion = DirectEffect() if self.criterion is None else self.criterion
-        fitted = fit_criterion(criterion, table, sensitive.values, weights)
-        penalty = fitted.penalty(target, sensitive.values, weights)
-        self.classes_, self.sensitive_levels_ = classes, sensitive.levels
-        return LinearProblem(
-            Objective(penalty, target, 0.0, weights), X, self.l2, self.fit_intercept
-        )
+        z = roles.sensitive.values
+        fitted = fit_criterion(criterion, table, z, roles.weights)
+        penalty = fitted.penalty(roles.target, z, roles.weights)
+        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
+        objective = Objective(penalty, roles.target, 0.0, roles.weights)
+        return LinearProblem(objective, X, self.l2, self.fit_intercept)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""

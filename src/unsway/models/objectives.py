@@ -1,52 +1,18 @@
-"""Checked roles, and the objective for people who boost in a loop of their own."""
+"""The objective for people who boost in a loop of their own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from ..core import Objective, check_strength
 from ..core.fused import FusedDerivatives, Singles
 from ..criteria import DirectEffect, fit_criterion
-from ..roles import (
-    Floats,
-    Sensitive,
-    check_both_levels,
-    check_labels,
-    check_sensitive,
-    check_weights,
-    refuse_sensitive_column,
-)
-from .tables import check_table, row_count
-
-
-@dataclass(frozen=True)
-class Roles:
-    """Checked labels, sensitive attribute and weights of the rows of one table."""
-
-    target: Floats
-    classes: NDArray[Any]
-    sensitive: Sensitive
-    weights: Floats | None
-
-
-def check_roles(
-    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, positive_level: Any
-) -> Roles:
-    """Return the roles of a checked table, or say what is wrong before any work."""
-    n_rows = row_count(X)
-    target, classes = check_labels(y, n_rows)
-    sensitive = check_sensitive(sensitive_features, n_rows, positive_level)
-    weights = check_weights(sample_weight, n_rows)
-    check_both_levels(target, weights, classes, "y", kind="class")
-    check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
-    refuse_sensitive_column(X, sensitive)
-    return Roles(target, classes, sensitive, weights)
+from ..roles import check_roles
+from .tables import check_table
 
 
 class TrainingObjective:

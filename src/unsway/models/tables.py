@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from ..roles import Column, columns
+from ..roles import Column, columns, row_count
 
 #: Engines keep single precision; a larger number would be infinite there.
 _LARGEST = float(np.finfo(np.float32).max)
@@ -86,12 +85,6 @@ def check_table(X: Any, smallest: int = 2) -> Any:
     if isinstance(X, (list, tuple, np.ndarray)) or not hasattr(X, "columns"):
         return check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=smallest)
     return X
-
-
-def row_count(X: Any) -> int:
-    """Return how many rows a frame or array has."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return len(frame) if isinstance(frame, nw.DataFrame) else len(np.asarray(X))
 
 
 def _place(position: int) -> str:
