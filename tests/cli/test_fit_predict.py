@@ -408,7 +408,7 @@ def test_dates_are_refused_until_they_are_dropped(tmp_path):
         (["--criterion", "parity", "--norm", "function"], "--norm belongs to --criterion direct"),
         (["--engine", "logistic", "--param", "eta=1"], "a logistic regression has no 'eta'; it"),
         (["--param", "eta"], "'eta' is not name=value"),
-        (["--engine", "catboost"], "'catboost' is not one of"),
+        (["--engine", "catboost"], "at most 1,000 rows"),
     ],
 )
 def test_flags_that_do_not_go_together_are_bad_usage(flags, expected, place, tmp_path):
@@ -594,3 +594,13 @@ def test_ctrl_c_exits_with_130_and_leaves_nothing(place, tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
     assert os.listdir(tmp_path) == ["started"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "reason"),
+    [("catboost", "at most 1,000 rows at a time"), ("forest", "not one of logistic, xgboost")],
+)
+def test_an_engine_that_is_not_offered_is_bad_usage(place, tmp_path, engine, reason):
+    done = unsway("fit", place / "people.csv", *ROLES, "--engine", engine, "-o", tmp_path / "m")
+    assert done.returncode == 2
+    assert reason in " ".join(done.stderr.split())
