@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from .curvature import CURVATURES
 from .objective import Objective, check_strength
@@ -131,7 +130,11 @@ class FusedDerivatives:
         for first in range(0, len(self._target), _BLOCK_ROWS):
             rows = slice(first, first + _BLOCK_ROWS)
             scores, density, matrix = self._scores[rows], self._density[rows], self._matrix[rows]
-            expit(margin[rows], out=scores)
+            np.negative(margin[rows], out=scores, casting="same_kind")
+            with np.errstate(over="ignore"):  # exp(−s) = ∞ is p = 0
+                np.exp(scores, out=scores)  # NumPy's float32 exp is several times SciPy's expit
+            scores += 1
+            np.reciprocal(scores, out=scores)
             np.subtract(1, scores, out=density)
             np.multiply(scores, density, out=density)
             for k, column in enumerate(matrix.T):
