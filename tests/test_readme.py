@@ -12,25 +12,25 @@ def python_blocks(page):
     return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def run(code):
+def run(code, folder):
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=folder
     )
 
 
-def test_the_readme_example_prints_what_its_comments_say():
+def test_the_readme_example_prints_what_its_comments_say(tmp_path):
     [example] = python_blocks(ROOT / "README.md")
     stated = re.findall(r"print\(.*\)  # ([\d.]+)", example)
-    result = run(example)
+    result = run(example, tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == stated
     assert len(stated) == 2
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
-def test_the_examples_of_a_page_run(page):
+def test_the_examples_of_a_page_run(page, tmp_path):
     blocks = python_blocks(page)
-    result = run("\n".join(blocks))
+    result = run("\n".join(blocks), tmp_path)
     assert result.returncode == 0, result.stderr
 
 
