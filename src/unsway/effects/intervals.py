@@ -1,0 +1,72 @@
+"""An estimate with its uncertainty, from influence functions or from replicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy import stats
+
+from ..roles import Floats
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, its standard error, and an interval around it.
+
+    Examples
+    --------
+    >>> Estimate.normal(0.2, 0.01)
+    0.2000 ± 0.0100 [0.1804, 0.2196]
+    """
+
+    estimate: float
+    se: float
+    low: float
+    high: float
+
+    @classmethod
+    def normal(cls, estimate: float, se: float, confidence: float = 0.95) -> Self:
+        """Return the estimate with the interval of a normal distribution."""
+        half = float(stats.norm.ppf(0.5 + confidence / 2)) * se
+        return cls(float(estimate), float(se), float(estimate - half), float(estimate + half))
+
+    def __neg__(self) -> Estimate:
+        return Estimate(-self.estimate, self.se, -self.high, -self.low)
+
+    def __repr__(self) -> str:
+        return f"{self.estimate:.4f} ± {self.se:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the four numbers by name."""
+        return {"estimate": self.estimate, "se": self.se, "low": self.low, "high": self.high}
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise unless it is a share between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1; got {confidence!r}")
+
+
+def simultaneous_factor(
+    covariance: Floats, confidence: float = 0.95, *, n_draws: int = 10_000, seed: int = 0
+) -> float:
+    """Return how many standard errors a band needs to hold all of several estimates at once.
+
+    It is the quantile of max_k |t_k| with t normal, of the estimates' correlation.
+
+    Examples
+    --------
+    >>> round(simultaneous_factor(np.ones((3, 3))), 1)  # one number three times
+    2.0
+    """
+    se = np.sqrt(np.diag(covariance))
+    keep = se > 0
+    if not keep.any():
+        return float(stats.norm.ppf(0.5 + confidence / 2))
+    correlation = covariance[np.ix_(keep, keep)] / np.outer(se[keep], se[keep])
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.clip(values, 0, None))
+    draws = np.random.default_rng(seed).standard_normal((n_draws, len(values))) @ root.T
+    return float(np.quantile(np.abs(draws).max(axis=1), confidence))

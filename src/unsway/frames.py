@@ -1,0 +1,29 @@
+"""Results as a data frame of the library a user has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals as nw
+
+from .extras import MissingExtraError
+
+#: The libraries a result can become a frame of.
+BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") -> Any:
+    """Return named columns as a frame of pandas, polars or pyarrow.
+
+    Examples
+    --------
+    >>> make_frame({"effect": ["ATE"], "estimate": [0.4]}, "pyarrow").shape
+    (1, 2)
+    """
+    if backend not in BACKENDS:
+        raise ValueError(f"unknown backend {backend!r}; choose from {', '.join(BACKENDS)}")
+    if find_spec(backend) is None:
+        raise MissingExtraError(f"{backend} is not installed; run: pip install {backend}")
+    return nw.from_dict(dict(columns), backend=backend).to_native()
