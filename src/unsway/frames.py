@@ -26,4 +26,5 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") ->
         raise ValueError(f"unknown backend {backend!r}; choose from {', '.join(BACKENDS)}")
     if find_spec(backend) is None:
         raise MissingExtraError(f"{backend} is not installed; run: pip install {backend}")
-    return nw.from_dict(dict(columns), backend=backend).to_native()
+    native: Any = backend  # narwhals spells the names out as literals
+    return nw.from_dict(dict(columns), backend=native).to_native()
