@@ -224,12 +224,17 @@ def test_a_file_says_what_it_holds_and_stays_short(path):
 def test_functions_stay_short(path):
     tree = ast.parse((SOURCE / path).read_text("utf-8"))
     long = [
-        f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
+        f"{node.name}: {lines_of_code(node)} lines"
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.end_lineno - node.lineno + 1 >= 60
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and lines_of_code(node) >= 60
     ]
     assert long == []
+
+
+def lines_of_code(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return its lines from the end of the signature on, without the docstring."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
 
 
 # --- the public names ----------------------------------------------------------------------------

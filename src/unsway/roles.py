@@ -14,6 +14,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 Floats = NDArray[np.float64]
@@ -193,6 +194,24 @@ def check_labels(y: Any, n_rows: int) -> tuple[Floats, NDArray[Any]]:
     return (array == classes[1]).astype(np.float64), classes
 
 
+def check_outcome(y: Any, n_rows: int) -> tuple[Floats, bool]:
+    """Return y as floats, and whether it is binary.
+
+    Numbers are taken as they are, so that scores keep their scale; two classes of text become 0
+    and 1 in the order scikit-learn sorts them.
+    """
+    array, _ = vector(y, "y")
+    check_length(array, n_rows, "y")
+    levels = _levels(array, "y")
+    if len(levels) == 1:
+        raise ValueError("y is the same for every row, so nothing has an effect on it")
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64), levels.tolist() == [0, 1]
+    if len(levels) > 2:
+        raise ValueError(f"y has {len(levels)} classes of text; give numbers or two classes")
+    return (array == levels[1]).astype(np.float64), True
+
+
 def check_weights(sample_weight: Any, n_rows: int, *, beside: str = "X") -> Floats | None:
     """Return the weights as floats, or None; refuse negative and non-finite ones, and all zeros."""
     if sample_weight is None:
@@ -325,7 +344,9 @@ def _array_column(name: str, values: NDArray[Any]) -> Column:
 
 
 def take(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return these rows of a frame or array, as the same kind of table."""
+    """Return these rows of a frame, array or sparse matrix, as the same kind of table."""
+    if sparse.issparse(X):
+        return X[rows]
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return frame[rows].to_native()

@@ -1,5 +1,10 @@
-"""What the sensitive attribute does: propensity scores and the surrogate of labels or scores."""
+"""What the sensitive attribute does, how surely, and whether the data can tell."""
 
+from .decomposition import INTERVALS, METHODS, direct_effect_left, estimate_effects
+from .estimates import MEANINGS, Effects
+from .intervals import Estimate
+from .nuisance import CrossFit, Nuisances
+from .overlap import Overlap, overlap
 from .propensity import OverlapWarning, Propensity, warn_about_overlap
 from .surrogate import (
     BASES,
@@ -12,12 +17,23 @@ from .surrogate import (
 
 __all__ = [
     "BASES",
+    "INTERVALS",
+    "MEANINGS",
+    "METHODS",
+    "CrossFit",
+    "Effects",
+    "Estimate",
     "IllPosedSurrogateError",
+    "Nuisances",
+    "Overlap",
     "OverlapWarning",
     "Propensity",
     "ScoreBasis",
     "Surrogate",
     "SurrogateDesign",
+    "direct_effect_left",
+    "estimate_effects",
     "fit_surrogate",
+    "overlap",
     "warn_about_overlap",
 ]

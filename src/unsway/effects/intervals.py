@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from scipy import stats
 
 from ..roles import Floats
@@ -70,3 +73,49 @@ def simultaneous_factor(
     root = vectors * np.sqrt(np.clip(values, 0, None))
     draws = np.random.default_rng(seed).standard_normal((n_draws, len(values))) @ root.T
     return float(np.quantile(np.abs(draws).max(axis=1), confidence))
+
+
+class Statistic(Protocol):
+    """Numbers computed from some rows, repeated ones included; it must be picklable."""
+
+    def __call__(self, rows: NDArray[np.intp], /) -> Floats:
+        """Return the numbers."""
+
+
+#: Called with how many replicates are done, and of how many.
+Progress = Callable[[int, int], object]
+
+
+def resample(z: Floats, seed: int, replicate: int) -> NDArray[np.intp]:
+    """Return rows drawn with replacement within each level of z, the same for the same numbers."""
+    rng = np.random.default_rng([seed, replicate, 0xB007])
+    drawn = np.empty(len(z), dtype=np.intp)
+    for level in (0.0, 1.0):
+        rows = np.flatnonzero(z == level)
+        drawn[rows] = rng.choice(rows, len(rows))
+    return drawn
+
+
+def bootstrap(
+    statistic: Statistic,
+    z: Floats,
+    n_replicates: int,
+    *,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Floats:
+    """Return the statistic of resampled rows, one line per replicate, whatever the workers."""
+    if not isinstance(n_replicates, (int, np.integer)) or n_replicates < 2:
+        raise ValueError(f"n_bootstrap must be an integer of at least 2; got {n_replicates!r}")
+    run = Parallel(n_jobs=n_jobs, return_as="generator")
+    found = []
+    for done in run(delayed(_replicate)(statistic, z, seed, k) for k in range(n_replicates)):
+        found.append(done)
+        if progress is not None:
+            progress(len(found), n_replicates)
+    return np.array(found)
+
+
+def _replicate(statistic: Statistic, z: Floats, seed: int, replicate: int) -> Floats:
+    return statistic(resample(z, seed, replicate))

@@ -1,0 +1,303 @@
+"""What the sensitive attribute does to an outcome, directly and through the covariates."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..roles import (
+    Floats,
+    Sensitive,
+    check_both_levels,
+    check_outcome,
+    check_sensitive,
+    check_weights,
+    refuse_sensitive_column,
+    row_count,
+)
+from .estimates import Effects
+from .influence import Effect, Estimator, SurrogateEstimator, doubly_robust, weighting
+from .intervals import Estimate, Progress, bootstrap, check_confidence
+from .nuisance import CrossFit, Nuisances, Rows
+from .overlap import Overlap, overlap
+from .propensity import OverlapWarning
+
+METHODS = ("doubly_robust", "surrogate", "weighting")
+INTERVALS = ("influence", "bootstrap")
+
+
+def estimate_effects(
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    method: str = "doubly_robust",
+    outcome_model: Any = None,
+    propensity_model: Any = None,
+    cv: int = 5,
+    clip: float = 0.01,
+    interval: str = "influence",
+    confidence: float = 0.95,
+    n_bootstrap: int = 200,
+    outcome_degree: int = 5,
+    effect_degree: int = 4,
+    basis: str = "spline",
+    nuisances: Nuisances | None = None,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    max_extreme_share: float = 0.25,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Effects:
+    """Estimate what z does to y directly, and what it does through X.
+
+    With m(z,z') = E[ E[y|z,X] | Z=z' ]: D0 = m(1,0)−m(0,0), D1 = m(1,1)−m(0,1),
+    d0 = m(0,1)−m(0,0), d1 = m(1,1)−m(1,0). Columns of X that are common causes of z and y, rather
+    than caused by z, leave D0 and D1 as they are, but count in d0 and d1.
+
+    Parameters
+    ----------
+    X : frame or array
+        The covariates, z not among them.
+    y : column of length n
+        Labels (0/1 or two classes), any numbers, or a model's scores.
+    sensitive_features : column of length n
+        z, with two levels.
+    method : {"doubly_robust", "surrogate", "weighting"}
+        ``"doubly_robust"`` is right if either the propensity or the outcome models are.
+        ``"surrogate"`` averages MFCDE(b); ``"weighting"`` is inverse-propensity weighting.
+    outcome_model, propensity_model : scikit-learn model or list of them, optional
+        Models of E[y|z,X], one per level of z, and of P(z=1|X), fitted on X as it is given; the
+        models of a list are stacked. By default gradient boosting stacked with a linear model, on
+        a table with missing values and categories encoded.
+    cv : int
+        Folds of the cross-fitting; 1 predicts the very rows a model was fitted on.
+    clip : float
+        Propensities are kept within [clip, 1−clip].
+    interval : {"influence", "bootstrap"}
+        Standard errors from influence functions, which count the nuisance models as known, or from
+        a bootstrap within the levels of z that fits every model again.
+    confidence : float
+        Share of intervals that should hold the truth.
+    n_bootstrap : int
+        Replicates.
+    outcome_degree, effect_degree, basis
+        Of the surrogate, as in `fit_surrogate`.
+    nuisances : Nuisances, optional
+        Predictions made before, in place of fitting.
+    sample_weight : column of length n, optional
+        Weights of the rows.
+    positive_level : optional
+        The level of z that counts as 1.
+    max_extreme_share : float
+        Warn when a larger share of propensities lies outside [.05, .95].
+    random_state : int
+        Seed of the folds and the bootstrap.
+    n_jobs : int, optional
+        Processes of the bootstrap.
+    progress : callable, optional
+        Called with the replicates done and their number.
+
+    References
+    ----------
+    Pearl (2001), "Direct and indirect effects", UAI. Chernozhukov et al. (2018), "Double/debiased
+    machine learning", Econometrics Journal 21(1). Li, Morgan & Zaslavsky (2018), "Balancing
+    covariates via propensity score weighting", JASA 113.
+
+    Examples
+    --------
+    >>> from unsway import make_synthetic
+    >>> people = make_synthetic(4000, random_state=0)
+    >>> effects = estimate_effects(
+    ...     people.X, people.y, sensitive_features=people.z, max_extreme_share=1
+    ... )
+    >>> effects.D0.low < people.effects.D0 < effects.D0.high
+    True
+    """
+    _check_choices(method, interval, confidence)
+    people = _check_people(X, y, sensitive_features, sample_weight, positive_level)
+    cross_fit = CrossFit.of(
+        X,
+        people.z,
+        binary=people.binary,
+        propensity_model=propensity_model,
+        outcome_model=outcome_model,
+        needs_outcome=method == "doubly_robust",
+        cv=cv,
+        clip=clip,
+        seed=random_state,
+    )
+    surrogate = SurrogateEstimator(outcome_degree, effect_degree, basis)
+    choices: dict[str, Estimator] = {"doubly_robust": doubly_robust, "weighting": weighting}
+    refit = _Refit(cross_fit, choices.get(method, surrogate), people)
+    nuisances = refit.nuisances() if nuisances is None else _check_nuisances(nuisances, people.z)
+    found, replicates = refit.effects(nuisances), None
+    seen = overlap(nuisances.propensity, people.z, sample_weight=people.weights)
+    _warn_about_overlap(seen, nuisances, clip, max_extreme_share)
+    if interval == "bootstrap":
+        replicates = bootstrap(
+            refit, people.z, n_bootstrap, seed=random_state, n_jobs=n_jobs, progress=progress
+        )
+    return Effects(
+        **_intervals(found, replicates, confidence),
+        levels=people.sensitive.levels,
+        overlap=seen,
+        nuisances=nuisances,
+        settings={
+            "method": method,
+            "interval": interval,
+            "confidence": confidence,
+            "cv": cv,
+            "clip": clip,
+            "n_bootstrap": 0 if replicates is None else n_bootstrap,
+            "random_state": random_state,
+            "n_rows": len(people.z),
+            "n_clipped": nuisances.n_clipped,
+        },
+        _explained=found["symNIE"],
+        _z=people.z,
+        _weights=people.mean_one_weights,
+        _replicates=replicates,
+    )
+
+
+def direct_effect_left(
+    scores: Any, y: Any, sensitive_features: Any, X: Any, **options: Any
+) -> Estimate:
+    """Return gap(p) − symNIE: how much of the direct effect of z a model's scores still hold.
+
+    gap(p) = E[p|z=1] − E[p|z=0]; symNIE is what z does to the labels through X. A fair score has 0;
+    a positive figure favours z=1, a negative one shows that too much was removed. The interval
+    carries the uncertainty of both.
+
+    Parameters
+    ----------
+    scores : column of length n
+        Any model's scores p of the rows.
+    y, sensitive_features, X
+        Labels, z and covariates of the same rows, best those the model was not trained on.
+    **options
+        Passed to `estimate_effects`. To judge several models on the same rows, estimate once and
+        call `Effects.direct_effect_left` for each.
+
+    Examples
+    --------
+    >>> from unsway import make_synthetic
+    >>> people = make_synthetic(4000, random_state=0)
+    >>> left = direct_effect_left(
+    ...     people.fair_score, people.y, people.z, people.X, max_extreme_share=1
+    ... )
+    >>> left.low < 0 < left.high
+    True
+    """
+    effects = estimate_effects(X, y, sensitive_features=sensitive_features, **options)
+    return effects.direct_effect_left(scores)
+
+
+@dataclass(frozen=True)
+class _People:
+    """Checked outcomes, sensitive attribute and weights."""
+
+    y: Floats
+    binary: bool
+    sensitive: Sensitive
+    weights: Floats | None
+
+    @property
+    def z(self) -> Floats:
+        return self.sensitive.values
+
+    @property
+    def mean_one_weights(self) -> Floats:
+        return np.ones_like(self.y) if self.weights is None else self.weights / self.weights.mean()
+
+
+def _check_people(
+    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, positive_level: Any
+) -> _People:
+    n_rows = row_count(X)
+    target, binary = check_outcome(y, n_rows)
+    sensitive = check_sensitive(sensitive_features, n_rows, positive_level)
+    weights = check_weights(sample_weight, n_rows)
+    check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
+    refuse_sensitive_column(X, sensitive)
+    for value, level in enumerate(sensitive.levels):
+        if np.ptp(target[sensitive.values == value]) == 0:
+            raise ValueError(
+                f"y is the same for every row of sensitive level {str(level)!r}, so an effect of X "
+                "cannot be told there"
+            )
+    return _People(target, binary, sensitive, weights)
+
+
+@dataclass(frozen=True)
+class _Refit:
+    """The estimates from any rows, every model fitted again."""
+
+    cross_fit: CrossFit
+    estimator: Estimator
+    people: _People
+
+    def nuisances(self, rows: Rows | None = None) -> Nuisances:
+        return self.cross_fit.fit(self.people.y, self.people.z, self.people.weights, rows)
+
+    def effects(self, nuisances: Nuisances, rows: Rows | slice = slice(None)) -> Effect:
+        weights = self.people.mean_one_weights[rows]
+        y, z = self.people.y[rows], self.people.z[rows]
+        return self.estimator(y, z, weights / weights.mean(), nuisances)
+
+    def __call__(self, rows: Rows) -> Floats:
+        found = self.effects(self.nuisances(rows), rows)
+        return np.array([mean.value for mean in found.values()])
+
+
+def _intervals(found: Effect, replicates: Floats | None, confidence: float) -> dict[str, Estimate]:
+    """Return estimates with normal intervals, standard errors from influence or replicates."""
+    errors = [mean.se for mean in found.values()]
+    if replicates is not None:
+        errors = np.std(replicates, axis=0, ddof=1).tolist()
+    return {
+        name: Estimate.normal(mean.value, error, confidence)
+        for (name, mean), error in zip(found.items(), errors, strict=True)
+    }
+
+
+def _check_choices(method: str, interval: str, confidence: float) -> None:
+    for name, value, choices in (("method", method, METHODS), ("interval", interval, INTERVALS)):
+        if value not in choices:
+            raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
+    check_confidence(confidence)
+
+
+def _check_nuisances(nuisances: Nuisances, z: Floats) -> Nuisances:
+    b = nuisances.propensity
+    if b.shape != z.shape or nuisances.outcome.shape != (len(z), 2):
+        raise ValueError(f"nuisances are not those of the {len(z)} rows of X")
+    extreme = int(((b <= 0) | (b >= 1)).sum())
+    if extreme:
+        raise ValueError(
+            f"{extreme} propensities of nuisances are 0 or 1 or beyond: a row with the other level "
+            "would weigh infinitely; clip them"
+        )
+    return nuisances
+
+
+def _warn_about_overlap(
+    seen: Overlap, nuisances: Nuisances, clip: float, max_extreme_share: float
+) -> None:
+    """Warn, with the numbers, where the groups can hardly be compared."""
+    if seen.share_outside <= max_extreme_share:
+        return
+    warnings.warn(
+        f"{seen.share_outside:.0%} of the propensities lie outside [{seen.low:g}, {seen.high:g}] "
+        f"(more than {max_extreme_share:.0%}) and {nuisances.n_clipped:,} were clipped to "
+        f"[{clip:g}, {1 - clip:g}]: there people of one level have hardly a counterpart, D0, D1, "
+        "d0, d1, symNIE and E_CDE rest on the outcome models, and their intervals are too short; "
+        "overlap_weighted is the effect these data can tell",
+        OverlapWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,162 @@
+"""The effects of z, and what each row adds to them: estimates with their influence functions.
+
+With m(z,z') = E[ E[y|z,X] | Z=z' ], every effect is a contrast of the four means. A mean's
+influence function says how much one row moves it; contrasts and standard errors follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import linalg
+
+from ..roles import Floats
+from .nuisance import Nuisances
+from .surrogate import SurrogateDesign
+
+#: The effects, in the order they are told.
+EFFECTS = ("ATE", "D0", "D1", "d0", "d1", "symNIE", "E_CDE", "overlap_weighted")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A weighted mean, and its influence function at each row."""
+
+    value: float
+    influence: Floats
+
+    @classmethod
+    def of(cls, values: Floats, share: Floats) -> Mean:
+        """Return Σ values / Σ share: a mean where the share is 1, else a ratio of two means."""
+        total = float(share.mean())
+        ratio = float(values.mean()) / total
+        return cls(ratio, (values - ratio * share) / total)
+
+    def __add__(self, other: Mean) -> Mean:
+        return Mean(self.value + other.value, self.influence + other.influence)
+
+    def __sub__(self, other: Mean) -> Mean:
+        return Mean(self.value - other.value, self.influence - other.influence)
+
+    def __mul__(self, factor: float) -> Mean:
+        return Mean(self.value * factor, self.influence * factor)
+
+    @property
+    def se(self) -> float:
+        """The standard error."""
+        return float(np.sqrt(np.mean(self.influence**2) / len(self.influence)))
+
+
+Effect = dict[str, Mean]
+
+
+class Estimator(Protocol):
+    """From outcomes and nuisances to the effects; weights have mean 1."""
+
+    def __call__(self, y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
+        """Return every effect with its influence function."""
+
+
+def doubly_robust(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
+    """Return the one-step estimates, right if either the propensity or the outcome models are.
+
+    m(z,z') has φ = 1(Z=z)/P(z')·π_z'/π_z·(y−μ_z) + 1(Z=z')/P(z')·μ_z, and E[CDE] the augmented
+    inverse-propensity score. The overlap-weighted effect is the residual regression
+    Σ(z−b)(y−m)/Σ(z−b)², which needs no division by b.
+    """
+    b, mu = nuisances.propensity, nuisances.outcome.T
+    member, chance = (1 - z, z), (1 - b, b)
+
+    def mean(z_from: int, z_at: int) -> Mean:
+        if z_from == z_at:
+            return Mean.of(weights * member[z_at] * y, weights * member[z_at])
+        ratio = member[z_from] * chance[z_at] / chance[z_from]
+        moved = ratio * (y - mu[z_from]) + member[z_at] * mu[z_from]
+        return Mean.of(weights * moved, weights * member[z_at])
+
+    everyone = nuisances.effect + z / b * (y - mu[1]) - (1 - z) / (1 - b) * (y - mu[0])
+    residual = z - b
+    overlap = Mean.of(weights * residual * (y - nuisances.mean), weights * residual**2)
+    return contrasts(mean, Mean.of(weights * everyone, weights), overlap)
+
+
+def weighting(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
+    """Return inverse-propensity estimates with weights that add up to one within each group."""
+    b = nuisances.propensity
+    member, chance = (1 - z, z), (1 - b, b)
+
+    def group(z_from: int, tilt: Floats) -> Mean:
+        share = weights * member[z_from] * tilt / chance[z_from]
+        return Mean.of(share * y, share)
+
+    def mean(z_from: int, z_at: int) -> Mean:
+        return group(z_from, chance[z_at])
+
+    everyone = group(1, np.ones_like(b)) - group(0, np.ones_like(b))
+    overlap = group(1, b * (1 - b)) - group(0, b * (1 - b))
+    return contrasts(mean, everyone, overlap)
+
+
+@dataclass(frozen=True)
+class SurrogateEstimator:
+    """The effects read off the surrogate: averages of MFCDE(b) over those concerned.
+
+    The influence functions hold the least-squares coefficients' uncertainty and that of the
+    averages; the propensity counts as known.
+    """
+
+    outcome_degree: int
+    effect_degree: int
+    basis: str
+
+    def __call__(self, y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
+        """Return the effects."""
+        b = nuisances.propensity
+        design = SurrogateDesign.of(
+            b,
+            z,
+            outcome_degree=self.outcome_degree,
+            effect_degree=self.effect_degree,
+            basis=self.basis,
+            sample_weight=weights,
+        )
+        fitted = design.fit(y)
+        cut = design.outcome_basis.degree + 1
+        inverse = linalg.solve_triangular(design.r, np.eye(len(design.r)))
+        residual = y - fitted.outcome(z, b)
+        rows = design.orthonormal_rows() * (residual * len(y))[:, None] @ inverse[cut:].T
+        functions, effect = design.effect_basis(b), fitted.effect(b)
+
+        def average(share: Floats) -> Mean:
+            mean = Mean.of(share * effect, share)
+            moved = rows @ np.average(functions, axis=0, weights=share)
+            return Mean(mean.value, mean.influence + moved)
+
+        def group(z_at: int) -> Mean:
+            share = weights * (z if z_at else 1 - z)
+            return Mean.of(share * y, share)
+
+        zero, one = average(weights * (1 - z)), average(weights * z)
+        crossed = {(1, 0): group(0) + zero, (0, 1): group(1) - one}
+        return contrasts(
+            lambda z_from, z_at: crossed.get((z_from, z_at)) or group(z_at),
+            average(weights),
+            average(weights * b * (1 - b)),
+        )
+
+
+class MeanOutcome(Protocol):
+    """m(z,z') with its influence function."""
+
+    def __call__(self, z_from: int, z_at: int, /) -> Mean:
+        """Return the mean outcome under one level with the covariates of another."""
+
+
+def contrasts(mean: MeanOutcome, everyone: Mean, overlap: Mean) -> Effect:
+    """Return every effect from the four means m(z,z') and the two averages of the direct effect."""
+    m00, m01, m10, m11 = mean(0, 0), mean(0, 1), mean(1, 0), mean(1, 1)
+    d0, d1 = m01 - m00, m11 - m10
+    values = (m11 - m00, m10 - m00, m11 - m01, d0, d1, (d0 + d1) * 0.5, everyone, overlap)
+    return dict(zip(EFFECTS, values, strict=True))

@@ -1,0 +1,322 @@
+"""Overlap: whether both groups are found at every propensity, so that people can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from ..frames import make_frame
+from ..roles import Floats, check_both_levels, check_length, check_sensitive, check_weights, vector
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Overlap:
+    """How the propensities of the two groups overlap; pairs are (z=0, z=1).
+
+    Parameters
+    ----------
+    levels : tuple
+        What z = 0 and z = 1 stand for.
+    n_rows : tuple of int
+        Rows of each group.
+    low, high : float
+        The bounds beyond which a propensity counts as extreme.
+    share_below, share_above : float
+        Shares of all rows with b < low and with b > high.
+    share_outside_by_group : tuple of float
+        Share of each group beyond the bounds.
+    auc : float
+        Chance that a z=1 row has a higher b than a z=0 row: ½ says X tells nothing about z, 1 that
+        no two people can be compared.
+    range_by_group : tuple of tuples
+        Smallest and largest b of each group.
+    share_in_support : float
+        Share of all rows inside the common support.
+    ate_sizes, overlap_sizes : tuple of float
+        Effective sample sizes (Σw)²/Σw² under ATE and overlap weights; NaN where a weight is
+        infinite, or where all are zero.
+    n_exact, n_infinite : int
+        Rows with b exactly 0 or 1, and those among them in the group b rules out, whose ATE weight
+        is infinite.
+    bin_edges : array of shape (B+1,)
+    densities : array of shape (2, B)
+        Histogram of b in each group, with area 1.
+    """
+
+    levels: tuple[Any, Any]
+    n_rows: tuple[int, int]
+    low: float
+    high: float
+    share_below: float
+    share_above: float
+    share_outside_by_group: tuple[float, float]
+    auc: float
+    range_by_group: tuple[tuple[float, float], tuple[float, float]]
+    share_in_support: float
+    ate_sizes: tuple[float, float]
+    overlap_sizes: tuple[float, float]
+    n_exact: int
+    n_infinite: int
+    bin_edges: Floats
+    densities: Floats
+
+    @property
+    def share_outside(self) -> float:
+        """Share of all rows with b beyond the bounds."""
+        return self.share_below + self.share_above
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Common support: the larger of the groups' minima, the smaller of their maxima.
+
+        It is empty where the first exceeds the second.
+        """
+        (low0, high0), (low1, high1) = self.range_by_group
+        return max(low0, low1), min(high0, high1)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row per group."""
+        data: dict[str, list[Any]] = {
+            "group": [str(level) for level in self.levels],
+            "rows": list(self.n_rows),
+            "minimum": [low for low, _ in self.range_by_group],
+            "maximum": [high for _, high in self.range_by_group],
+            "share_outside": list(self.share_outside_by_group),
+            "effective_rows_ate": list(self.ate_sizes),
+            "effective_rows_overlap": list(self.overlap_sizes),
+        }
+        return make_frame(data, backend)
+
+    def histogram_to_frame(self, backend: str = "pandas") -> Any:
+        """Return the histogram, one row per bin."""
+        data = {
+            "low": self.bin_edges[:-1].tolist(),
+            "high": self.bin_edges[1:].tolist(),
+            "density_z0": self.densities[0].tolist(),
+            "density_z1": self.densities[1].tolist(),
+        }
+        return make_frame(data, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers by name, ready for JSON; None where one is unknown."""
+        return {
+            "rows": list(self.n_rows),
+            "bounds": [self.low, self.high],
+            "share_outside": self.share_outside,
+            "share_below": self.share_below,
+            "share_above": self.share_above,
+            "share_outside_by_group": list(self.share_outside_by_group),
+            "auc": self.auc,
+            "common_support": list(self.support),
+            "share_in_support": self.share_in_support,
+            "effective_sample_size_ate": [plain_number(size) for size in self.ate_sizes],
+            "effective_sample_size_overlap": [plain_number(size) for size in self.overlap_sizes],
+            "n_exact": self.n_exact,
+            "n_infinite": self.n_infinite,
+            "histogram": {
+                "edges": self.bin_edges.tolist(),
+                "densities": self.densities.tolist(),
+            },
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the two groups' histograms of b, mirrored; return the Axes."""
+        from .plots import plot_overlap
+
+        return plot_overlap(self, ax)
+
+    def __repr__(self) -> str:
+        start, end = self.support
+        support = f"[{start:.3f}, {end:.3f}]" if start <= end else "empty"
+        lines = [
+            f"Overlap of {sum(self.n_rows):,} rows: {self.share_outside:.1%} of propensities "
+            f"outside [{self.low:g}, {self.high:g}], AUC {self.auc:.3f}",
+            f"common support {support} holds {self.share_in_support:.1%} of the rows",
+            f"{'group':<20}{'rows':>10}{'outside':>9}{'ATE rows':>11}{'overlap rows':>14}",
+        ]
+        rows = zip(
+            self.levels,
+            self.n_rows,
+            self.share_outside_by_group,
+            self.ate_sizes,
+            self.overlap_sizes,
+            strict=True,
+        )
+        lines += [
+            f"{level!s:<20}{count:>10,}{outside:>9.1%}{ate:>11,.0f}{overlap:>14,.0f}"
+            for level, count, outside, ate, overlap in rows
+        ]
+        if self.n_exact:
+            lines.append(
+                f"{self.n_exact:,} propensities are exactly 0 or 1; {self.n_infinite:,} rows "
+                "contradict theirs and would have an infinite weight"
+            )
+        return "\n".join(lines)
+
+
+def overlap(
+    b: Any,
+    z: Any,
+    *,
+    sample_weight: Any = None,
+    low: float = 0.05,
+    high: float = 0.95,
+    bins: int = 20,
+    positive_level: Any = None,
+) -> Overlap:
+    """Say how far the propensities of the two groups overlap.
+
+    Where b is near 0 or 1 almost everyone is of one group, and what z does to such people is
+    extrapolated, not seen.
+
+    Parameters
+    ----------
+    b : array of shape (n,)
+        Propensities P(z=1 | X), within [0, 1].
+    z : column
+        The sensitive attribute, with two levels.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows in every share, in the AUC, the sizes and the histogram.
+    low, high : float
+        Bounds beyond which a propensity counts as extreme.
+    bins : int
+        Bins of the histogram on [0, 1].
+    positive_level : optional
+        The level that counts as z = 1.
+
+    References
+    ----------
+    Crump, Hotz, Imbens & Mitnik (2009), Biometrika 96(1), 187–199. Li, Morgan & Zaslavsky (2018),
+    JASA 113(521), 390–400.
+
+    Examples
+    --------
+    One of four rows is extreme; three of the four pairs (z=1, z=0) are in order:
+
+    >>> found = overlap([0.02, 0.6, 0.4, 0.9], [0, 0, 1, 1])
+    >>> found.share_outside, found.auc, found.support
+    (0.25, 0.75, (0.4, 0.6))
+    """
+    scores = check_propensity(b)
+    sensitive = check_sensitive(z, len(scores), positive_level, beside="propensity")
+    given = check_weights(sample_weight, len(scores), beside="propensity")
+    check_both_levels(sensitive.values, given, sensitive.levels, "z")
+    if not 0 <= low < high <= 1:
+        raise ValueError(f"low and high must keep 0 <= low < high <= 1; got {low!r} and {high!r}")
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise ValueError(f"bins must be an int of at least 1; got {bins!r}")
+    weights = np.ones(len(scores)) if given is None else given
+    keep = weights > 0  # a row without weight has no say in ranges and counts either
+    return _describe(
+        scores[keep], sensitive.values[keep], weights[keep], sensitive.levels, (low, high), bins
+    )
+
+
+def _describe(
+    b: Floats,
+    z: Floats,
+    weights: Floats,
+    levels: tuple[Any, Any],
+    bounds: tuple[float, float],
+    bins: int,
+) -> Overlap:
+    low, high = bounds
+    edges = np.linspace(0, 1, bins + 1)
+    groups = [z == 0, z == 1]
+    ranges = [(float(b[rows].min()), float(b[rows].max())) for rows in groups]
+    start, end = max(ranges[0][0], ranges[1][0]), min(ranges[0][1], ranges[1][1])
+    outside = (b < low) | (b > high)
+    factors = propensity_weights(b, z)
+    ate, kept = weights * factors["ATE"], weights * factors["overlap"]
+    return Overlap(
+        levels,
+        (int(groups[0].sum()), int(groups[1].sum())),
+        low,
+        high,
+        _share(b < low, weights),
+        _share(b > high, weights),
+        (
+            _share(outside[groups[0]], weights[groups[0]]),
+            _share(outside[groups[1]], weights[groups[1]]),
+        ),
+        float(roc_auc_score(z, b, sample_weight=weights)),
+        (ranges[0], ranges[1]),
+        _share((b >= start) & (b <= end), weights),
+        (effective_size(ate[groups[0]]), effective_size(ate[groups[1]])),
+        (effective_size(kept[groups[0]]), effective_size(kept[groups[1]])),
+        int(((b == 0) | (b == 1)).sum()),
+        int(np.isinf(ate).sum()),
+        edges,
+        np.stack(
+            [
+                np.histogram(b[rows], edges, weights=weights[rows], density=True)[0]
+                for rows in groups
+            ]
+        ),
+    )
+
+
+def _share(rows: Any, weights: Floats) -> float:
+    return float(np.average(rows, weights=weights))
+
+
+def effective_size(weights: Floats) -> float:
+    """Return (Σw)²/Σw², the equally weighted rows that would say as much; NaN if it has no answer.
+
+    Examples
+    --------
+    >>> round(effective_size(np.array([1.0, 1.0, 2.0])), 3)
+    2.667
+    """
+    largest = float(weights.max())
+    if not 0 < largest < np.inf:
+        return float("nan")
+    scaled = weights / largest
+    return float(scaled.sum() ** 2 / (scaled**2).sum())
+
+
+def plain_number(value: float) -> float | None:
+    """Return a number JSON can hold: None in place of NaN and infinity."""
+    return float(value) if np.isfinite(value) else None
+
+
+def check_propensity(b: Any, n_rows: int | None = None, *, beside: str = "X") -> Floats:
+    """Return propensities as floats, or say how many are not finite or outside [0, 1]."""
+    array, _ = vector(b, "propensity")
+    try:
+        scores = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("propensity must hold numbers between 0 and 1") from None
+    if n_rows is not None:
+        check_length(scores, n_rows, "propensity", beside)
+    outside = int(((scores < 0) | (scores > 1)).sum())
+    if outside:
+        raise ValueError(
+            f"propensity has {outside} values outside [0, 1] in {len(scores)} rows; it must be "
+            "the probability of z = 1, not a margin"
+        )
+    return scores
+
+
+def propensity_weights(b: Floats, z: Floats) -> dict[str, Floats]:
+    """Return the ATE, ATT, ATC and overlap weights; infinite where b rules out a row's own z.
+
+    Examples
+    --------
+    >>> found = propensity_weights(np.array([0.25, 0.25]), np.array([0.0, 1.0]))
+    >>> found["ATE"].round(6).tolist(), found["overlap"].tolist()
+    ([1.333333, 4.0], [0.25, 0.75])
+    """
+    own = np.where(z == 1, b, 1 - b)
+    with np.errstate(divide="ignore"):
+        inverse = 1 / own
+    odds = inverse - 1  # exactly 0 where own is 1
+    return {
+        "ATE": inverse,
+        "ATT": np.where(z == 1, 1.0, odds),
+        "ATC": np.where(z == 1, odds, 1.0),
+        "overlap": 1 - own,
+    }
