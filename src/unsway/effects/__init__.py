@@ -1,5 +1,6 @@
 """What the sensitive attribute does, how surely, and whether the data can tell."""
 
+from .curve import CURVES, EffectCurve, effect_curve
 from .decomposition import INTERVALS, METHODS, direct_effect_left, estimate_effects
 from .estimates import MEANINGS, Effects
 from .intervals import Estimate
@@ -17,10 +18,12 @@ from .surrogate import (
 
 __all__ = [
     "BASES",
+    "CURVES",
     "INTERVALS",
     "MEANINGS",
     "METHODS",
     "CrossFit",
+    "EffectCurve",
     "Effects",
     "Estimate",
     "IllPosedSurrogateError",
@@ -32,6 +35,7 @@ __all__ = [
     "Surrogate",
     "SurrogateDesign",
     "direct_effect_left",
+    "effect_curve",
     "estimate_effects",
     "fit_surrogate",
     "overlap",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,7 @@ def estimate_effects(
     True
     """
     _check_choices(method, interval, confidence)
-    people = _check_people(X, y, sensitive_features, sample_weight, positive_level)
+    people = check_people(X, y, sensitive_features, sample_weight, positive_level)
     cross_fit = CrossFit.of(
         X,
         people.z,
@@ -134,7 +134,7 @@ def estimate_effects(
     surrogate = SurrogateEstimator(outcome_degree, effect_degree, basis)
     choices: dict[str, Estimator] = {"doubly_robust": doubly_robust, "weighting": weighting}
     refit = _Refit(cross_fit, choices.get(method, surrogate), people)
-    nuisances = refit.nuisances() if nuisances is None else _check_nuisances(nuisances, people.z)
+    nuisances = refit.nuisances() if nuisances is None else check_nuisances(nuisances, people.z)
     found, replicates = refit.effects(nuisances), None
     seen = overlap(nuisances.propensity, people.z, sample_weight=people.weights)
     _warn_about_overlap(seen, nuisances, clip, max_extreme_share)
@@ -145,7 +145,7 @@ def estimate_effects(
     return Effects(
         **_intervals(found, replicates, confidence),
         levels=people.sensitive.levels,
-        overlap=seen,
+        overlap=replace(seen, levels=people.sensitive.levels),
         nuisances=nuisances,
         settings={
             "method": method,
@@ -199,7 +199,7 @@ def direct_effect_left(
 
 
 @dataclass(frozen=True)
-class _People:
+class People:
     """Checked outcomes, sensitive attribute and weights."""
 
     y: Floats
@@ -209,16 +209,19 @@ class _People:
 
     @property
     def z(self) -> Floats:
+        """The sensitive attribute as 0/1."""
         return self.sensitive.values
 
     @property
     def mean_one_weights(self) -> Floats:
+        """Weights with mean 1."""
         return np.ones_like(self.y) if self.weights is None else self.weights / self.weights.mean()
 
 
-def _check_people(
+def check_people(
     X: Any, y: Any, sensitive_features: Any, sample_weight: Any, positive_level: Any
-) -> _People:
+) -> People:
+    """Return the roles of a table whose effects are wanted, or say what is wrong."""
     n_rows = row_count(X)
     target, binary = check_outcome(y, n_rows)
     sensitive = check_sensitive(sensitive_features, n_rows, positive_level)
@@ -231,7 +234,7 @@ def _check_people(
                 f"y is the same for every row of sensitive level {str(level)!r}, so an effect of X "
                 "cannot be told there"
             )
-    return _People(target, binary, sensitive, weights)
+    return People(target, binary, sensitive, weights)
 
 
 @dataclass(frozen=True)
@@ -240,7 +243,7 @@ class _Refit:
 
     cross_fit: CrossFit
     estimator: Estimator
-    people: _People
+    people: People
 
     def nuisances(self, rows: Rows | None = None) -> Nuisances:
         return self.cross_fit.fit(self.people.y, self.people.z, self.people.weights, rows)
@@ -273,7 +276,8 @@ def _check_choices(method: str, interval: str, confidence: float) -> None:
     check_confidence(confidence)
 
 
-def _check_nuisances(nuisances: Nuisances, z: Floats) -> Nuisances:
+def check_nuisances(nuisances: Nuisances, z: Floats) -> Nuisances:
+    """Return nuisances made before, if they are those of as many rows and finite weights."""
     b = nuisances.propensity
     if b.shape != z.shape or nuisances.outcome.shape != (len(z), 2):
         raise ValueError(f"nuisances are not those of the {len(z)} rows of X")

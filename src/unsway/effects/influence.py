@@ -76,10 +76,16 @@ def doubly_robust(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -
         moved = ratio * (y - mu[z_from]) + member[z_at] * mu[z_from]
         return Mean.of(weights * moved, weights * member[z_at])
 
-    everyone = nuisances.effect + z / b * (y - mu[1]) - (1 - z) / (1 - b) * (y - mu[0])
+    everyone = augmented_effect(y, z, nuisances)
     residual = z - b
     overlap = Mean.of(weights * residual * (y - nuisances.mean), weights * residual**2)
     return contrasts(mean, Mean.of(weights * everyone, weights), overlap)
+
+
+def augmented_effect(y: Floats, z: Floats, nuisances: Nuisances) -> Floats:
+    """Return τ̂ + z/b·(y−μ₁) − (1−z)/(1−b)·(y−μ₀), whose mean at X is the direct effect there."""
+    b, (mu0, mu1) = nuisances.propensity, nuisances.outcome.T
+    return nuisances.effect + z / b * (y - mu1) - (1 - z) / (1 - b) * (y - mu0)
 
 
 def weighting(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:

@@ -18,12 +18,16 @@ from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
 from ..folds import fold_numbers
 from ..roles import Floats, take
 from .encoding import TableEncoder, code_table
 
 Rows = NDArray[np.intp]
+
+#: Below this many rows several threads wait for each other longer than they work.
+FEW_ROWS = 200_000
 
 #: Fewest rows a sensitive level must have before anything is estimated.
 MIN_LEVEL_ROWS = 20
@@ -170,9 +174,10 @@ class CrossFit:
     ) -> Nuisances:
         """Fit on these rows, repeated ones included; a repeated row stays within one fold."""
         rows = np.arange(len(z)) if rows is None else rows
-        b, b_shares = self._stack(self.propensity, z, weights, rows, rows >= 0)
-        low, low_shares = self._stack(self.outcome, y, weights, rows, z[rows] == 0)
-        high, high_shares = self._stack(self.outcome, y, weights, rows, z[rows] == 1)
+        with threadpool_limits(1 if len(rows) < FEW_ROWS else None):
+            b, b_shares = self._stack(self.propensity, z, weights, rows, rows >= 0)
+            low, low_shares = self._stack(self.outcome, y, weights, rows, z[rows] == 0)
+            high, high_shares = self._stack(self.outcome, y, weights, rows, z[rows] == 1)
         return Nuisances(
             np.clip(b, self.clip, 1 - self.clip),
             np.column_stack([low, high]),

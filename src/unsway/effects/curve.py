@@ -1,0 +1,264 @@
+"""The direct effect as a curve over the propensity score: MFCDE(b), with a simultaneous band."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import linalg, stats
+
+from ..frames import make_frame
+from ..roles import Floats
+from .decomposition import check_nuisances, check_people
+from .influence import augmented_effect
+from .intervals import check_confidence, simultaneous_factor
+from .nuisance import CrossFit, Nuisances
+from .surrogate import ScoreBasis, SurrogateDesign
+
+CURVES = ("doubly_robust", "spline", "polynomial", "bins")
+
+#: Fewest rows of each group that a bin needs to show a difference.
+MIN_BIN_ROWS = 5
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EffectCurve:
+    """MFCDE(b) = E[y|1,b] − E[y|0,b] on a grid of propensities, "z=1 minus z=0".
+
+    Parameters
+    ----------
+    b, estimate, se : arrays
+        The grid, the effect there, its standard error; NaN in a bin that lacks a group.
+    low, high : arrays
+        Interval at each point by itself.
+    band_low, band_high : arrays
+        Band that holds the whole curve at once.
+    method : str
+    confidence : float
+    factor : float
+        How many standard errors the band is wide on either side.
+    """
+
+    b: Floats
+    estimate: Floats
+    se: Floats
+    low: Floats
+    high: Floats
+    band_low: Floats
+    band_high: Floats
+    method: str
+    confidence: float
+    factor: float
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row per point of the grid."""
+        names = ("b", "estimate", "se", "low", "high", "band_low", "band_high")
+        return make_frame({name: getattr(self, name).tolist() for name in names}, backend)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve with its intervals and its band; return the Axes."""
+        from .plots import plot_curve
+
+        return plot_curve(self, ax)
+
+    def __repr__(self) -> str:
+        known = self.estimate[~np.isnan(self.estimate)]
+        return (
+            f"EffectCurve({self.method.replace('_', ' ')}, {len(self.b)} points in "
+            f"[{self.b[0]:.2f}, {self.b[-1]:.2f}], effect {known.min():.4f} to {known.max():.4f}, "
+            f"{self.confidence:.0%} band of ±{self.factor:.2f} se)"
+        )
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A curve linear in its coefficients."""
+
+    functions: Callable[[Floats], Floats]
+    coefficients: Floats
+    covariance: Floats = field(repr=False)
+
+    def at(self, b: Floats) -> tuple[Floats, Floats]:
+        """Return the values and their covariance."""
+        rows = self.functions(b)
+        return rows @ self.coefficients, rows @ self.covariance @ rows.T
+
+
+def effect_curve(
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    method: str = "doubly_robust",
+    degree: int = 5,
+    n_bins: int = 10,
+    outcome_model: Any = None,
+    propensity_model: Any = None,
+    cv: int = 5,
+    clip: float = 0.01,
+    nuisances: Nuisances | None = None,
+    confidence: float = 0.95,
+    n_points: int = 101,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    random_state: int = 0,
+) -> EffectCurve:
+    """Estimate how the direct effect of z changes with the propensity score b.
+
+    The propensity counts as known in the standard errors, and the band is that of the curve's best
+    approximation by `degree` functions.
+
+    Parameters
+    ----------
+    X, y, sensitive_features, sample_weight, positive_level
+        As in `estimate_effects`.
+    method : {"doubly_robust", "spline", "polynomial", "bins"}
+        ``"doubly_robust"`` regresses the augmented inverse-propensity score of each row on a spline
+        of b, weighted by b(1−b). The others regress y on b and z: ``"spline"`` and
+        ``"polynomial"`` by the surrogate, ``"bins"`` by differences of means within quantiles of b.
+    degree : int
+        Functions of b beside the constant. A surrogate gets one more for the outcome.
+    n_bins : int
+        Bins, with as many rows each.
+    outcome_model, propensity_model, cv, clip, nuisances, random_state
+        As in `estimate_effects`; outcome models serve the doubly robust curve only.
+    confidence : float
+        Chance that the band holds the whole curve.
+    n_points : int
+        Points of the grid, from the 1st to the 99th percentile of b.
+
+    References
+    ----------
+    Semenova & Chernozhukov (2021), "Debiased machine learning of conditional average treatment
+    effects and other causal functions", Econometrics Journal 24(2).
+
+    Examples
+    --------
+    >>> from unsway import make_world
+    >>> people = make_world("no_direct_effect", 2000, random_state=0)
+    >>> curve = effect_curve(people.X, people.y, sensitive_features=people.z, method="polynomial",
+    ...                      degree=1)
+    >>> bool(np.all((curve.band_low < 0) & (curve.band_high > 0)))
+    True
+    """
+    if method not in CURVES:
+        raise ValueError(f"unknown method {method!r}; choose from {', '.join(CURVES)}")
+    check_confidence(confidence)
+    people = check_people(X, y, sensitive_features, sample_weight, positive_level)
+    _check_sizes(degree, n_bins, n_points)
+    if nuisances is None:
+        nuisances = CrossFit.of(
+            X,
+            people.z,
+            binary=people.binary,
+            propensity_model=propensity_model,
+            outcome_model=outcome_model,
+            needs_outcome=method == "doubly_robust",
+            cv=cv,
+            clip=clip,
+            seed=random_state,
+        ).fit(people.y, people.z, people.weights)
+    nuisances = check_nuisances(nuisances, people.z)
+    b, weights = nuisances.propensity, people.mean_one_weights
+    if method == "doubly_robust":
+        fit = _doubly_robust(people.y, people.z, weights, nuisances, degree)
+    elif method == "bins":
+        fit = _bins(people.y, people.z, weights, b, n_bins)
+    else:
+        fit = _surrogate(people.y, people.z, weights, b, degree, method)
+    start, end = np.quantile(b, (0.01, 0.99))
+    grid = np.linspace(start, end, n_points)
+    return _curve(fit, grid, method, confidence)
+
+
+def _curve(fit: _Fit, grid: Floats, method: str, confidence: float) -> EffectCurve:
+    estimate, covariance = fit.at(grid)
+    se = np.sqrt(np.clip(np.diag(covariance), 0, None))
+    known = ~np.isnan(se)
+    factor = simultaneous_factor(covariance[np.ix_(known, known)], confidence)
+    single = float(stats.norm.ppf(0.5 + confidence / 2))
+    return EffectCurve(
+        grid,
+        estimate,
+        se,
+        estimate - single * se,
+        estimate + single * se,
+        estimate - factor * se,
+        estimate + factor * se,
+        method,
+        confidence,
+        factor,
+    )
+
+
+def _least_squares(rows: Floats, target: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return weighted least-squares coefficients and their robust (HC0) covariance."""
+    root = np.sqrt(weights)[:, None]
+    q, r = linalg.qr(rows * root, mode="economic", check_finite=False)
+    inverse = linalg.solve_triangular(r, np.eye(len(r)))
+    coefficients = inverse @ (q.T @ (target * root.ravel()))
+    moved = (q * root) * (target - rows @ coefficients)[:, None] @ inverse.T
+    return coefficients, moved.T @ moved
+
+
+def _doubly_robust(
+    y: Floats, z: Floats, weights: Floats, nuisances: Nuisances, degree: int
+) -> _Fit:
+    b = nuisances.propensity
+    basis = ScoreBasis.of("spline", degree, b, weights)
+    score = augmented_effect(y, z, nuisances)
+    # The score's noise grows like 1/b(1−b); at one b all rows weigh the same, so nothing is lost.
+    return _Fit(basis, *_least_squares(basis(b), score, weights * b * (1 - b)))
+
+
+def _surrogate(y: Floats, z: Floats, weights: Floats, b: Floats, degree: int, basis: str) -> _Fit:
+    design = SurrogateDesign.of(
+        b, z, outcome_degree=degree + 1, effect_degree=degree, basis=basis, sample_weight=weights
+    )
+    effect = design.effect_basis
+    rows = np.hstack([design.outcome_basis(b), effect(b) * z[:, None]])
+    coefficients, covariance = _least_squares(rows, y, weights)
+    own = slice(design.outcome_basis.degree + 1, None)
+    return _Fit(effect, coefficients[own], covariance[own, own])
+
+
+def _bins(y: Floats, z: Floats, weights: Floats, b: Floats, n_bins: int) -> _Fit:
+    """Return differences of means within quantile bins; NaN where a bin lacks a group."""
+    inner = np.unique(np.quantile(b, np.linspace(0, 1, n_bins + 1)[1:-1]))
+    bins = np.searchsorted(inner, b, side="right")
+    count = len(inner) + 1
+    means, variances = np.zeros((2, count)), np.zeros((2, count))
+    for level in (0, 1):
+        rows = (z == level) & (weights > 0)
+        member, w = bins[rows], weights[rows]
+        total = np.bincount(member, w, count)
+        enough = np.bincount(member, minlength=count) >= MIN_BIN_ROWS
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means[level] = np.bincount(member, w * y[rows], count) / total
+            spread = w**2 * (y[rows] - means[level][member]) ** 2
+            variances[level] = np.bincount(member, spread, count) / total**2
+        means[level, ~enough] = variances[level, ~enough] = np.nan
+    difference, variance = means[1] - means[0], variances.sum(axis=0)
+    if np.isnan(difference).all():
+        raise ValueError(
+            f"no bin of the propensity score holds {MIN_BIN_ROWS} rows of both groups: they cannot "
+            "be compared"
+        )
+
+    def functions(at: Floats) -> Floats:
+        member = np.searchsorted(inner, at, side="right")
+        return np.eye(count)[member] + np.where(np.isnan(difference[member]), np.nan, 0)[:, None]
+
+    return _Fit(functions, np.nan_to_num(difference), np.diag(np.nan_to_num(variance)))
+
+
+def _check_sizes(degree: int, n_bins: int, n_points: int) -> None:
+    for name, value, smallest in (
+        ("degree", degree, 0),
+        ("n_bins", n_bins, 2),
+        ("n_points", n_points, 2),
+    ):
+        if not isinstance(value, (int, np.integer)) or value < smallest:
+            raise ValueError(f"{name} must be an integer of at least {smallest}; got {value!r}")
