@@ -1,12 +1,15 @@
 """What the sensitive attribute does, how surely, and whether the data can tell."""
 
+from .balance import Balance, balance
 from .curve import CURVES, EffectCurve, effect_curve
 from .decomposition import INTERVALS, METHODS, direct_effect_left, estimate_effects
 from .estimates import MEANINGS, Effects
 from .intervals import Estimate
+from .mean_field import MeanField, mean_field
 from .nuisance import CrossFit, Nuisances
 from .overlap import Overlap, overlap
 from .propensity import OverlapWarning, Propensity, warn_about_overlap
+from .sensitivity import Sensitivity, e_value, robustness_value, sensitivity
 from .surrogate import (
     BASES,
     IllPosedSurrogateError,
@@ -15,6 +18,7 @@ from .surrogate import (
     SurrogateDesign,
     fit_surrogate,
 )
+from .verdict import Thresholds, Verdict, verdict
 
 __all__ = [
     "BASES",
@@ -22,22 +26,33 @@ __all__ = [
     "INTERVALS",
     "MEANINGS",
     "METHODS",
+    "Balance",
     "CrossFit",
     "EffectCurve",
     "Effects",
     "Estimate",
     "IllPosedSurrogateError",
+    "MeanField",
     "Nuisances",
     "Overlap",
     "OverlapWarning",
     "Propensity",
     "ScoreBasis",
+    "Sensitivity",
     "Surrogate",
     "SurrogateDesign",
+    "Thresholds",
+    "Verdict",
+    "balance",
     "direct_effect_left",
+    "e_value",
     "effect_curve",
     "estimate_effects",
     "fit_surrogate",
+    "mean_field",
     "overlap",
+    "robustness_value",
+    "sensitivity",
+    "verdict",
     "warn_about_overlap",
 ]

@@ -228,9 +228,13 @@ def _describe(
     groups = [z == 0, z == 1]
     ranges = [(float(b[rows].min()), float(b[rows].max())) for rows in groups]
     start, end = max(ranges[0][0], ranges[1][0]), min(ranges[0][1], ranges[1][1])
-    outside = (b < low) | (b > high)
+    beyond = (b < low) | (b > high)
     factors = propensity_weights(b, z)
     ate, kept = weights * factors["ATE"], weights * factors["overlap"]
+    shares = [_share(beyond[rows], weights[rows]) for rows in groups]
+    histograms = [
+        np.histogram(b[rows], edges, weights=weights[rows], density=True)[0] for rows in groups
+    ]
     return Overlap(
         levels,
         (int(groups[0].sum()), int(groups[1].sum())),
@@ -238,10 +242,7 @@ def _describe(
         high,
         _share(b < low, weights),
         _share(b > high, weights),
-        (
-            _share(outside[groups[0]], weights[groups[0]]),
-            _share(outside[groups[1]], weights[groups[1]]),
-        ),
+        (shares[0], shares[1]),
         float(roc_auc_score(z, b, sample_weight=weights)),
         (ranges[0], ranges[1]),
         _share((b >= start) & (b <= end), weights),
@@ -250,12 +251,7 @@ def _describe(
         int(((b == 0) | (b == 1)).sum()),
         int(np.isinf(ate).sum()),
         edges,
-        np.stack(
-            [
-                np.histogram(b[rows], edges, weights=weights[rows], density=True)[0]
-                for rows in groups
-            ]
-        ),
+        np.stack(histograms),
     )
 
 

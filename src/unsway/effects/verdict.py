@@ -1,0 +1,261 @@
+"""Whether these data can tell what z does: overlap, balance and mean-field check in one answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from ..frames import make_frame
+from .balance import Balance
+from .mean_field import MeanField
+from .overlap import Overlap, plain_number
+
+Level = Literal["ok", "caution", "cannot tell"]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Where a finding begins to count; every one may be changed.
+
+    Parameters
+    ----------
+    max_extreme_share : float
+        Share of rows with a propensity beyond the bounds of the overlap (.05 and .95 by default).
+    min_effective_share : float
+        Rows the smaller group is worth under overlap weights, as a share of its rows.
+    min_effective_rows : float
+        The same as a number of rows. Below it the data cannot tell.
+    max_standardized_difference : float
+        Largest absolute standardised difference left after weighting (Austin 2009 suggests .1).
+    max_within_spread : float
+        Spread of the effect within bins of the propensity, in standard deviations of y (of the
+        effect's own unit where y was not given).
+
+    Examples
+    --------
+    >>> Thresholds(max_extreme_share=0.3).max_standardized_difference
+    0.1
+    """
+
+    max_extreme_share: float = 0.6
+    min_effective_share: float = 0.1
+    min_effective_rows: float = 100.0
+    max_standardized_difference: float = 0.1
+    max_within_spread: float = 0.2
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise TypeError(f"{field.name} must be a number; got {value!r}")
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{field.name} must be finite and at least 0; got {value!r}")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check: its number, the threshold it is held to, and what that means in plain words.
+
+    `decisive` marks checks without which the data cannot tell anything.
+    """
+
+    name: str
+    value: float
+    threshold: float
+    passed: bool
+    sentence: str
+    decisive: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What the diagnostics say together.
+
+    Parameters
+    ----------
+    level : {"ok", "caution", "cannot tell"}
+        "cannot tell" if a decisive check fails, "caution" if another does.
+    findings : tuple of Finding
+    thresholds : Thresholds
+    """
+
+    level: Level
+    findings: tuple[Finding, ...]
+    thresholds: Thresholds
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row per finding."""
+        names = [field.name for field in fields(Finding)]
+        rows = [asdict(finding) for finding in self.findings]
+        return make_frame({name: [row[name] for row in rows] for name in names}, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return level and findings, ready for JSON; None where a number is unknown."""
+        rows = [asdict(finding) for finding in self.findings]
+        return {
+            "level": self.level,
+            "findings": [{**row, "value": plain_number(row["value"])} for row in rows],
+            "thresholds": asdict(self.thresholds),
+        }
+
+    def __repr__(self) -> str:
+        marks = {True: "ok ", False: "!  "}
+        lines = [f"  {marks[finding.passed]}{finding.sentence}" for finding in self.findings]
+        return "\n".join([f"Verdict: {self.level}", *lines])
+
+
+def verdict(
+    overlap: Overlap | None = None,
+    balance: Balance | None = None,
+    mean_field: MeanField | None = None,
+    *,
+    thresholds: Thresholds | None = None,
+    weighting: str = "overlap",
+) -> Verdict:
+    """Say whether the data can tell the direct effect, from whichever diagnostics there are.
+
+    Parameters
+    ----------
+    overlap, balance, mean_field : results of the functions of these names, optional
+        At least one.
+    thresholds : Thresholds, optional
+        Where a finding begins to count.
+    weighting : str
+        The weighting of the balance that is judged.
+
+    Examples
+    --------
+    >>> from unsway.effects.overlap import overlap
+    >>> b = np.linspace(0.3, 0.7, 400)
+    >>> verdict(overlap(b, np.arange(400) % 2)).level
+    'ok'
+    >>> verdict(overlap(np.repeat([0.0, 1.0], 200), np.repeat([0, 1], 200)))
+    Verdict: cannot tell
+      !  The groups' propensities have no value in common: no two people can be compared.
+      !  100% of the propensities lie outside [0.05, 0.95] (at most 60%): there the data hold almost
+         one group only.
+      !  Overlap weights leave no comparable row.
+    """
+    limits = Thresholds() if thresholds is None else thresholds
+    for role, value, kind in (
+        ("overlap", overlap, Overlap),
+        ("balance", balance, Balance),
+        ("mean_field", mean_field, MeanField),
+        ("thresholds", limits, Thresholds),
+    ):
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"{role} must be {kind.__name__}; got {type(value).__name__}")
+    findings: list[Finding] = []
+    if overlap is not None:
+        findings += _overlap_findings(overlap, limits)
+    if balance is not None:
+        findings.append(_balance_finding(balance, limits, weighting))
+    if mean_field is not None:
+        findings.append(_mean_field_finding(mean_field, limits))
+    if not findings:
+        raise TypeError("give at least one of overlap, balance and mean_field")
+    failed = [finding for finding in findings if not finding.passed]
+    level: Level = "caution" if failed else "ok"
+    if any(finding.decisive for finding in failed):
+        level = "cannot tell"
+    return Verdict(level, tuple(findings), limits)
+
+
+def _overlap_findings(found: Overlap, limits: Thresholds) -> Iterator[Finding]:
+    yield _support(found)
+    share, most = found.share_outside, limits.max_extreme_share
+    yield Finding(
+        "extreme propensities",
+        share,
+        most,
+        share <= most,
+        f"{share:.0%} of the propensities lie outside [{found.low:g}, {found.high:g}] (at most "
+        f"{most:.0%}): there the data hold almost one group only.",
+    )
+    if found.n_infinite:
+        yield Finding(
+            "exact propensities",
+            float(found.n_infinite),
+            0.0,
+            False,
+            f"{found.n_infinite:,} rows are of the group that their propensity of exactly 0 or 1 "
+            "rules out: they would weigh infinitely much. Keep propensities within (0, 1).",
+        )
+    yield from _sizes(found, limits)
+
+
+def _sizes(found: Overlap, limits: Thresholds) -> Iterator[Finding]:
+    sizes = found.overlap_sizes
+    least = 0.0 if any(map(math.isnan, sizes)) else min(sizes)
+    enough = least >= limits.min_effective_rows
+    if least == 0:
+        sentence = "Overlap weights leave no comparable row."
+    else:
+        sentence = (
+            f"Under overlap weights the smaller group is worth {least:,.0f} rows (at least "
+            f"{limits.min_effective_rows:,.0f})."
+        )
+    yield Finding(
+        "effective rows", least, limits.min_effective_rows, enough, sentence, decisive=True
+    )
+    if least > 0:
+        share = min(size / rows for size, rows in zip(sizes, found.n_rows, strict=True))
+        yield Finding(
+            "effective share",
+            share,
+            limits.min_effective_share,
+            share >= limits.min_effective_share,
+            f"Of a group at least {share:.0%} of the rows count as comparable (at least "
+            f"{limits.min_effective_share:.0%}); effects speak of those people.",
+        )
+
+
+def _support(found: Overlap) -> Finding:
+    start, end = found.support
+    width = max(0.0, end - start)
+    if start <= end:
+        sentence = (
+            f"Both groups are found at propensities from {start:.3f} to {end:.3f}, where "
+            f"{found.share_in_support:.0%} of the rows lie."
+        )
+    else:
+        sentence = (
+            "The groups' propensities have no value in common: no two people can be compared."
+        )
+    return Finding("common support", width, 0.0, start <= end, sentence, decisive=True)
+
+
+def _balance_finding(found: Balance, limits: Thresholds, weighting: str) -> Finding:
+    name, difference = found.worst(weighting)
+    most = limits.max_standardized_difference
+    size = abs(difference)
+    if math.isnan(size):
+        sentence = "No column is known in both groups, so their balance is not known either."
+    else:
+        compared = "as they are" if weighting == "raw" else f"under {weighting} weights"
+        sentence = (
+            f"The groups {compared} differ most in {name}: by {size:.3f} standard deviations (at "
+            f"most {most:g})."
+        )
+    return Finding("balance", size, most, size <= most, sentence)
+
+
+def _mean_field_finding(found: MeanField, limits: Thresholds) -> Finding:
+    spread = found.within / found.scale if found.scale > 0 else 0.0
+    known = found.calibration
+    confirmed = known is None or known.p_value <= 0.05
+    passed = spread <= limits.max_within_spread or not confirmed
+    unit = "" if known is None else " standard deviations of y"
+    sentence = (
+        f"Among people with like propensities the direct effect varies by {spread:.3f}{unit} (at "
+        f"most {limits.max_within_spread:g})"
+    )
+    if known is None:
+        sentence += ", noise of the models included"
+    elif not confirmed:
+        sentence += f", which may be chance (p = {known.p_value:.2f})"
+    return Finding("mean field", spread, limits.max_within_spread, passed, f"{sentence}.")
