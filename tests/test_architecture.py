@@ -16,7 +16,7 @@ SOURCE = Path(unsway.__file__).parent
 FILES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 
 #: Modules beside the rooms; any room but the two purest may use them.
-SHARED = {"roles", "extras", "files", "folds", "frames"}
+SHARED = {"roles", "extras", "files", "folds", "frames", "tables"}
 PURE = {"core", "datasets"}
 
 #: Room → the rooms it may import. None: everything.
@@ -35,6 +35,7 @@ MAY_IMPORT = {
     **{module: set() for module in SHARED},
     "folds": {"roles"},
     "frames": {"extras"},
+    "tables": {"roles"},
 }
 
 #: Optional package → where it may be imported: a file's name, or a folder ending in a slash.

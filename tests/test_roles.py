@@ -14,6 +14,7 @@ from unsway.roles import (
     check_both_levels,
     check_labels,
     check_length,
+    check_outcome,
     check_sensitive,
     check_weights,
     columns,
@@ -184,6 +185,73 @@ def test_labels_may_be_any_two_whole_numbers():
 def test_a_column_vector_of_labels_warns_as_in_scikit_learn():
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
         check_labels(np.array([[0], [1]]), 2)
+
+
+# --- outcomes ------------------------------------------------------------------------------------
+
+
+@numbers
+def test_zero_and_one_are_a_binary_outcome_in_every_container(column):
+    values, binary = check_outcome(column, 3)
+    assert values.tolist() == [1.0, 0.0, 1.0]
+    assert binary
+
+
+@texts
+def test_two_classes_of_text_are_a_binary_outcome(column):
+    values, binary = check_outcome(column, 3)
+    assert values.tolist() == [1.0, 0.0, 1.0]
+    assert binary
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1.5, 2.5, 1.5],
+        np.array([1.5, 2.5, 1.5], dtype=np.float32),
+        np.array([1.5, 2.5, 1.5], dtype=object),
+        pd.Series([1.5, 2.5, 1.5], dtype="Float64"),
+        pl.Series([1.5, 2.5, 1.5]),
+        pa.array([Decimal("1.5"), Decimal("2.5"), Decimal("1.5")]),
+    ],
+    ids=["list", "float32", "object", "nullable", "polars", "decimal"],
+)
+def test_two_numbers_other_than_zero_and_one_keep_their_scale(column):
+    values, binary = check_outcome(column, 3)
+    assert values.tolist() == [1.5, 2.5, 1.5]
+    assert values.dtype == np.float64
+    assert not binary
+
+
+def test_scores_and_counts_are_taken_as_they_are():
+    assert check_outcome([0.1, 0.5, 0.9], 3)[0].tolist() == [0.1, 0.5, 0.9]
+    values, binary = check_outcome([0, 1, 2], 3)
+    assert values.tolist() == [0.0, 1.0, 2.0]
+    assert not binary
+
+
+def test_true_and_false_are_a_binary_outcome():
+    values, binary = check_outcome([True, False], 2)
+    assert values.tolist() == [1.0, 0.0]
+    assert binary
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1, 1, 1], "y is the same for every row, so nothing has an effect on it"),
+        (["a", "a", "a"], "y is the same for every row"),
+        (["a", "b", "c"], "y has 3 classes of text; give numbers or two classes"),
+        ([1.0, np.nan, 0.0], "y has 1 missing values"),
+        ([1.0, np.inf, 0.0], "y has infinite values"),
+        ([1.0, 0.0], "y has 2 rows but X has 3; they must match"),
+        (None, "y must be one column"),
+    ],
+    ids=["constant", "constant text", "three classes", "a hole", "infinite", "short", "none"],
+)
+def test_an_outcome_that_cannot_serve_is_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        check_outcome(y, 3)
 
 
 # --- weights -------------------------------------------------------------------------------------

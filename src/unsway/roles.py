@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import narwhals as nw
@@ -202,6 +203,8 @@ def check_outcome(y: Any, n_rows: int) -> tuple[Floats, bool]:
     """
     array, _ = vector(y, "y")
     check_length(array, n_rows, "y")
+    if array.dtype.kind == "O" and all(isinstance(value, Number) for value in array):
+        array = array.astype(np.float64)
     levels = _levels(array, "y")
     if len(levels) == 1:
         raise ValueError("y is the same for every row, so nothing has an effect on it")

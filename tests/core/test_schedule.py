@@ -176,12 +176,12 @@ def test_a_negative_setting_is_refused(name):
         Schedule(**{name: -1})
 
 
-@pytest.mark.parametrize("strength", [-0.1, 1.0])
+@pytest.mark.parametrize("strength", [-0.1, 1.1])
 def test_a_strength_outside_its_range_is_refused_before_any_step(strength):
     model = Scripted([1.0])
-    with pytest.raises(ValueError, match=r"strength must be at least 0 and below 1"):
+    with pytest.raises(ValueError, match=r"strength must be at least 0 and at most 1"):
         Schedule().run(model, strength)
-    with pytest.raises(ValueError, match=r"strength must be at least 0 and below 1"):
+    with pytest.raises(ValueError, match=r"strength must be at least 0 and at most 1"):
         Schedule(pretrain_strength=strength)
     assert model.position == 0
 

@@ -23,7 +23,10 @@ WEIGHTS = np.ones(N)
 class Untouched(BaseEstimator):
     """A criterion that must not be reached: fitting it is the first work a fit does."""
 
-    def fit(self, X, z, sample_weight=None):
+    default_strength = 0.9
+    allows_full_strength = False
+
+    def fit(self, X, z, sample_weight=None, *, y=None):
         raise AssertionError("worked")
 
 
@@ -373,7 +376,7 @@ def test_a_bad_setting_is_refused(setting, message):
 
 @pytest.mark.parametrize("criterion", ["parity", "", 0, [Parity()]], ids=repr)
 def test_what_is_no_criterion_is_refused(criterion):
-    message = r"criterion must be one such as DirectEffect\(\) or Parity\(\); got"
+    message = r"criterion must be one such as FairTarget\(\), DirectEffect\(\) or Parity\(\); got"
     nothing_is_done(TypeError, message, criterion=criterion)
 
 

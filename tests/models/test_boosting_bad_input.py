@@ -27,7 +27,10 @@ TINY = Schedule(ramp_steps=1, max_steps=3)
 class Untouched(BaseEstimator):
     """A criterion that must not be reached: fitting it is the first work a fit does."""
 
-    def fit(self, X, z, sample_weight=None):
+    default_strength = 0.9
+    allows_full_strength = False
+
+    def fit(self, X, z, sample_weight=None, *, y=None):
         raise AssertionError("worked")
 
 
@@ -197,7 +200,7 @@ def test_a_validation_fraction_out_of_range_is_refused(engine, fraction):
 @each_engine
 @pytest.mark.parametrize("criterion", ["parity", 0, [Parity()]], ids=repr)
 def test_what_is_no_criterion_is_refused(engine, criterion):
-    message = r"criterion must be one such as DirectEffect\(\) or Parity\(\); got"
+    message = r"criterion must be one such as FairTarget\(\), DirectEffect\(\) or Parity\(\); got"
     nothing_is_done(engine, TypeError, message, criterion=criterion)
 
 

@@ -18,6 +18,7 @@ from unsway import (
     EqualizedOdds,
     EqualOpportunity,
     FairLogisticRegression,
+    FairTarget,
     Parity,
     fit_surrogate,
     make_synthetic,
@@ -260,10 +261,11 @@ def test_statistics_are_the_surrogates_coefficients_of_the_scores(data):
     assert model.statistics_ == pytest.approx(dict(zip(names, expected, strict=True)), abs=1e-9)
 
 
-def test_the_default_criterion_is_the_direct_effect(data):
+def test_the_default_is_the_fair_target_at_full_strength(data):
     default = FairLogisticRegression(tol=1e-10)
     default.fit(data.X, data.y, sensitive_features=data.z)
-    assert_same_model(default, fit(data, DirectEffect()), atol=0)
+    assert default.strength_ == 1.0
+    assert_same_model(default, fit(data, FairTarget(), strength=1.0), atol=0)
 
 
 @every_criterion

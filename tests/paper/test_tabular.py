@@ -30,7 +30,7 @@ def experiment():
     return run_tabular(
         first_rows(load_adult("train"), 3_000),
         first_rows(load_adult("test"), 2_000),
-        settings={"paper (1,0)": DirectEffect(1, 0)},
+        settings={"paper (1,0)": DirectEffect(1, 0, form="interval")},
         engines=("logistic", "xgboost"),
         strengths=(0.9, 0),
     )

@@ -11,6 +11,7 @@ from .. import __version__
 from ..extras import MissingExtraError
 from .console import note
 from .demo import demo
+from .effects import effects
 from .fit import fit
 from .predict import predict
 from .reproduce import reproduce
@@ -29,6 +30,7 @@ def app(context: click.Context, debug: bool) -> None:
 
 
 app.add_command(demo)
+app.add_command(effects)
 app.add_command(fit)
 app.add_command(predict)
 app.add_command(reproduce)

@@ -10,18 +10,20 @@ from typing import Any
 
 import click
 import numpy as np
+from scipy.special import logit
 from sklearn.metrics import log_loss
 
 from .. import FairLGBMClassifier, FairLogisticRegression, FairXGBClassifier
 from ..audit.metrics import score_gap
-from ..core import check_strength
 from ..criteria import (
     NORMS,
     DirectEffect,
     EqualizedOdds,
     EqualOpportunity,
+    FairTarget,
     FittedCriterion,
     Parity,
+    choose_strength,
     fit_criterion,
 )
 from ..effects import Propensity
@@ -44,6 +46,11 @@ GROUP_CRITERIA = {
     "equal-opportunity": EqualOpportunity,
     "equalized-odds": EqualizedOdds,
 }
+#: Line of the printed table, by what the objective calls its fairness part.
+FAIRNESS_LINES = (
+    ("penalty", "penalty", ".5f"),
+    ("log-loss against the fair targets", "fair_log_loss", ".4f"),
+)
 #: What a logistic regression lets a user set by --param.
 LOGISTIC_PARAMS = ("fit_intercept", "l2", "max_iter", "tol")
 
@@ -91,12 +98,12 @@ def parse_params(
 @role_options
 @click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
               metavar=f"[{'|'.join(ENGINES)}]")  # fmt: skip
-@click.option("--criterion", type=click.Choice(["direct-effect", *GROUP_CRITERIA]),
-              default="direct-effect", show_default=True)  # fmt: skip
+@click.option("--criterion", type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
+              help="fair-target, unless a setting of the direct effect is given.")  # fmt: skip
 @click.option("--outcome-degree", type=click.IntRange(min=1), help="N1 of the direct effect.")
 @click.option("--effect-degree", type=click.IntRange(min=0), help="N2 of the direct effect.")
 @click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect.")
-@click.option("--strength", type=float, default=0.9, show_default=True, help="λ of the penalty.")
+@click.option("--strength", type=float, help="λ; 1 for fair targets and 0.9 for a penalty.")
 @click.option("--param", "params", multiple=True, callback=parse_params, metavar="NAME=VALUE",
               help="A parameter of the engine; may be given again.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
@@ -107,15 +114,16 @@ def parse_params(
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def fit(
     file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
-    weights: str | None, engine: str, criterion: str, outcome_degree: int | None,
-    effect_degree: int | None, norm: str | None, strength: float, params: dict[str, Any],
+    weights: str | None, engine: str, criterion: str | None, outcome_degree: int | None,
+    effect_degree: int | None, norm: str | None, strength: float | None, params: dict[str, Any],
     seed: int, threads: int | None, output: Path, overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Train a model on a CSV or Parquet FILE and write it to a folder."""
-    check_strength(strength)
     degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
     settings = {name: value for name, value in degrees.items() if value is not None}
+    criterion = criterion or ("direct-effect" if settings else "fair-target")
     chosen = make_criterion(criterion, settings, seed=seed)
+    strength = choose_strength(chosen, strength)
     classifier = make_classifier(engine, params, strength=strength, seed=seed, threads=threads)
     check_model_folder(output, overwrite=overwrite)
     flags = RoleFlags(target, positive, sensitive, drop, weights)
@@ -124,8 +132,8 @@ def fit(
         refuse_row_names(roles.X)
         if engine == "logistic":  # refuses missing numbers before any work
             one_hot(roles.X, features_of_table(roles.X))
-        _next(progress, "Fitting the propensity score")
-        fitted = fit_criterion(chosen, roles.X, roles.z, roles.sample_weight)
+        _next(progress, "Estimating what the sensitive attribute does")
+        fitted = fit_criterion(chosen, roles.X, roles.z, roles.sample_weight, y=roles.y)
         _next(progress, "Training")
         result = train(classifier, roles, fitted, _on_step(progress))
         _next(progress, "Writing the model")
@@ -147,6 +155,8 @@ def fit(
 
 def make_criterion(name: str, settings: dict[str, Any], *, seed: int) -> Any:
     """Return a criterion by its name on the command line."""
+    if name == "fair-target" and not settings:
+        return FairTarget(random_state=seed)
     if name == "direct-effect":
         return DirectEffect(**settings, propensity=Propensity(random_state=seed))
     if settings:
@@ -197,7 +207,7 @@ def measure(
     """Return what a part of the rows says about the scores."""
     y, z, p = roles.y[rows], roles.z[rows], scores[rows]
     weights = None if roles.sample_weight is None else roles.sample_weight[rows]
-    penalty = criterion.take(rows).penalty(y, z, weights)
+    objective = criterion.take(rows).objective(y, z, weights)
     gap = {"sensitive_features": z, "sample_weight": weights}
     return {
         "rows": len(rows),
@@ -205,7 +215,7 @@ def measure(
         "z0": int((1 - z).sum()),
         "positive_rate": float(np.average(y, weights=weights)),
         "log_loss": float(log_loss(y, p, sample_weight=weights, labels=[0, 1])),
-        "penalty": float(penalty.value(p)),
+        objective.fairness_name: objective.losses(logit(p)).penalty,
         "accuracy": float(np.average((p > 0.5) == y, weights=weights)),
         "score_gap": score_gap(y, p, **gap),
         "label_gap": score_gap(y, y, **gap),
@@ -260,12 +270,16 @@ def _print(
         (f"{names.sensitive} = {reference} (z = 0)", "z0", ","),
         (f"share with {names.target} = {names.positive}", "positive_rate", ".3f"),
         ("log-loss", "log_loss", ".4f"),
-        ("penalty", "penalty", ".5f"),
+        *FAIRNESS_LINES,
         ("accuracy", "accuracy", ".3f"),
         ("gap of the labels, z = 1 over z = 0", "label_gap", "+.3f"),
         ("gap of the scores, z = 1 over z = 0", "score_gap", "+.3f"),
     )
-    rows = [(label, *(format(part[key], form) for part in parts)) for label, key, form in lines]
+    rows = [
+        (label, *(format(part[key], form) for part in parts))
+        for label, key, form in lines
+        if key in parts[0]
+    ]
     show_table(title, ("", *metrics), rows)
     length = _length(result.model)
     if "rounds" in length:

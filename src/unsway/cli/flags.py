@@ -31,7 +31,10 @@ class RoleFlags:
 
 @dataclass(frozen=True)
 class Roles:
-    """A table told apart: covariates X, label y and sensitive attribute z as 0/1, weights."""
+    """A table told apart: covariates X, label y and sensitive attribute z as 0/1, weights.
+
+    Where a command takes numbers as its target, y may be those and `names.positive` is None.
+    """
 
     X: Any
     y: Floats
@@ -66,10 +69,12 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def take_roles(table: Any, flags: RoleFlags) -> Roles:
+def take_roles(table: Any, flags: RoleFlags, *, numeric_target: bool = False) -> Roles:
     """Return a table's columns by role, every one checked before any work.
 
-    Rows with a missing label, sensitive value or weight are refused, never dropped in silence.
+    With `numeric_target`, a target of more than two numbers is taken as it is unless one of them is
+    named. Rows with a missing label, sensitive value or weight are refused, never dropped in
+    silence.
     """
     names = table.column_names
     target = check_column(flags.target, names, "--target")
@@ -82,7 +87,7 @@ def take_roles(table: Any, flags: RoleFlags) -> Roles:
         if weights in (target, sensitive):
             raise ValueError(f"--weights {weights!r} is the target or the sensitive column")
     dropped = split_columns(flags.drop, names, "--drop")
-    y = _side(table, target, flags.positive, "--target", f"--positive {{}} with --target {target}")
+    y, positive = _target(table, target, flags.positive, numeric_target)
     z = _side(table, sensitive, level, "--sensitive", f"--sensitive {sensitive}={{}}")
     out = {target, sensitive, weights, *dropped}
     features = [name for name in names if name not in out]
@@ -90,9 +95,9 @@ def take_roles(table: Any, flags: RoleFlags) -> Roles:
         raise ValueError("no column is left to train on")
     X = plain_columns(table.select(features))
     refuse_sensitive_column(X, Sensitive(z.values, z.levels, sensitive))
-    roles = TrainingRoles(target, y.levels[1], sensitive, z.levels, weights, dropped)
+    roles = TrainingRoles(target, positive, sensitive, z.levels, weights, dropped)
     sample_weight = None if weights is None else _weights(table, weights)
-    return Roles(X, y.values, z.values, sample_weight, roles)
+    return Roles(X, y, z.values, sample_weight, roles)
 
 
 def check_column(name: str, names: Sequence[str], flag: str) -> str:
@@ -134,8 +139,21 @@ def split_sensitive(text: str, names: Sequence[str]) -> tuple[str, str | None]:
     return readings[0]
 
 
-def _side(table: Any, name: str, value: str | None, flag: str, how: str) -> _Side:
-    """Return a column as 1 where it has the value and 0 elsewhere."""
+def _target(table: Any, name: str, value: str | None, numeric: bool) -> tuple[Floats, str | None]:
+    """Return the target as 0/1 with the value that is 1, or as its numbers with None."""
+    if numeric and value is None:
+        array, levels = _values(table, name, "--target")
+        if array.dtype.kind == "f" and len(levels) > 2:
+            infinite = int(np.isinf(array).sum())
+            if infinite:
+                raise ValueError(f"--target: column {name!r} is infinite in {infinite:,} rows")
+            return array.astype(np.float64), None
+    side = _side(table, name, value, "--target", f"--positive {{}} with --target {name}")
+    return side.values, side.levels[1]
+
+
+def _values(table: Any, name: str, flag: str) -> tuple[Any, Any]:
+    """Return a column that is known in every row, and its levels, at least two."""
     column = plain_columns(table.select([name])).column(name)
     array = column.to_numpy()
     missing = column.null_count or (int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0)
@@ -147,6 +165,12 @@ def _side(table: Any, name: str, value: str | None, flag: str, how: str) -> _Sid
     levels = np.unique(array)
     if len(levels) == 1:
         raise ValueError(f"{flag}: column {name!r} has the same value in every row")
+    return array, levels
+
+
+def _side(table: Any, name: str, value: str | None, flag: str, how: str) -> _Side:
+    """Return a column as 1 where it has the value and 0 elsewhere."""
+    array, levels = _values(table, name, flag)
     shown = [_text(level) for level in levels[:10]]
     if value is None:
         if levels.tolist() != [0.0, 1.0]:
@@ -165,11 +189,11 @@ def _which(name: str, shown: list[str], count: int, flag: str, how: str) -> str:
     if count == 2:
         return (
             f"{flag}: column {name!r} has the values {shown[0]!r} and {shown[1]!r}; say which "
-            f"counts as 1, as in {how.format(shown[1])}"
+            f"counts as 1, as in {how.replace('{}', shown[1], 1)}"
         )
     return (
         f"{flag}: column {name!r} has {count:,} different values; compare one with the rest, as in "
-        f"{how.format('VALUE')}"
+        f"{how.replace('{}', 'VALUE', 1)}"
     )
 
 

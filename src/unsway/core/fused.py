@@ -74,7 +74,7 @@ class FusedDerivatives:
         self._last_penalty = np.inf
         self._exact = curvature == "exact"
         self._matrix = self.objective.penalty.matrix
-        self._target = self.objective.target
+        self._target, self._shift = self.objective.target, self.objective.shift
         self._weights = self.objective.sample_weight
         self._scores, self._density, self._gradient, self._curvature = (
             np.empty(len(self._target), dtype=np.float32) for _ in range(4)
@@ -89,7 +89,7 @@ class FusedDerivatives:
 
     def __call__(self, margin: NDArray[Any], strength: float) -> tuple[Singles, Singles]:
         """Return both at a margin; the arrays are overwritten by the next call."""
-        check_strength(strength)
+        check_strength(strength, shifted=self._shift is not None)
         penalty, total = self.objective.penalty, self.objective.total_weight
         self.statistics, sizes = self._sums(margin)
         if self.curvature == "adaptive":
@@ -152,8 +152,12 @@ class FusedDerivatives:
         _weigh(matrix, slope, pull, spare)
         pull *= density
         np.subtract(scores, self._target[rows], out=gradient)
-        gradient *= 1 - strength
-        np.multiply(density, 1 - strength, out=curvature)
+        if self._shift is not None:
+            np.multiply(self._shift[rows], strength, out=spare)
+            gradient -= spare
+        share = 1 - strength if self._shift is None else 1.0
+        gradient *= share
+        np.multiply(density, share, out=curvature)
         if self._weights is not None:
             gradient *= self._weights[rows]
             curvature *= self._weights[rows]
@@ -190,6 +194,7 @@ def _in_single_precision(objective: Objective) -> Objective:
         np.asarray(objective.target, dtype=np.float32),
         objective.strength,
         None if weights is None else np.asarray(weights, dtype=np.float32),
+        None if objective.shift is None else np.asarray(objective.shift, dtype=np.float32),
     )
     single.__dict__["_total_weight"] = objective.total_weight  # summed in double precision
     return single
@@ -199,6 +204,8 @@ def _weigh(
     matrix: Singles, weights: Singles, out: Singles, spare: Singles, change: Any = None
 ) -> None:
     """Fill out with Σ_k weights_k·column_k, each column changed first where asked."""
+    if not len(weights):
+        out[:] = 0
     for k, (weight, column) in enumerate(zip(weights, matrix.T, strict=True)):
         source = column if change is None else change(column, out=spare)
         np.multiply(source, weight, out=spare if k else out)

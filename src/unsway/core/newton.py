@@ -149,9 +149,8 @@ class LinearProblem:
         """Return the Newton direction."""
         total = self.objective.total_weight
         statistics = self.objective.penalty.matrix.T
-        factor = np.column_stack(
-            [self.columns.pull_back(expansion.density * column) for column in statistics]
-        ) * np.sqrt(expansion.stiffness / total)
+        pulled = [self.columns.pull_back(expansion.density * column) for column in statistics]
+        factor = np.reshape(pulled, (-1, len(gradient))).T * np.sqrt(expansion.stiffness / total)
         if self.X.shape[1] > MAX_DENSE_COLUMNS:
             return self._conjugate_gradients(_positive_rows(expansion) / total, factor, gradient)
         shared = factor @ factor.T + np.diag(self._ridge)

@@ -1,4 +1,7 @@
-"""What training minimises: (1−λ)·log-loss + λ·penalty, with its derivatives in the margin."""
+"""What training minimises: (1−λ)·log-loss + λ·fairness, with its derivatives in the margin.
+
+Fairness is a penalty on statistics of the scores, or the log-loss against shifted labels.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from .penalty import Penalty
 
 @dataclass(frozen=True)
 class Losses:
-    """The two halves of an objective at one model: mean log-loss and fairness penalty."""
+    """The two halves of an objective at one model: mean log-loss, and the fairness part."""
 
     utility: float
     penalty: float
@@ -72,16 +75,21 @@ class Objective:
     L is a mean, so λ weighs it against R alike on ten rows and on ten million; boosters, which
     sum derivatives over rows, are handed those of W·f.
 
+    With a ``shift`` d the second half is L itself, against the targets y + d. Since L is linear in
+    its target, f is then the log-loss against y + λd, and λ = 1 is as good a model as any.
+
     Parameters
     ----------
     penalty : Penalty
-        R.
+        R; one without statistics where a shift takes its place.
     target : array of shape (n,)
-        y: labels 0/1, or real-valued fair targets.
+        y: labels 0/1.
     strength : float
-        λ, at least 0 and below 1.
+        λ, at least 0 and below 1; with a shift it may be 1.
     sample_weight : array of shape (n,), optional
         w; a weight of 2 is the same as the row twice.
+    shift : array of shape (n,), optional
+        d, what is added to the labels at full strength.
 
     Notes
     -----
@@ -104,9 +112,12 @@ class Objective:
     target: Array
     strength: float
     sample_weight: Array | None = None
+    shift: Array | None = None
 
     def __post_init__(self) -> None:
-        check_strength(self.strength)
+        if self.shift is not None and self.penalty.names:
+            raise ValueError("an objective has a penalty or a shift, not both")
+        check_strength(self.strength, shifted=self.shift is not None)
 
     def at(self, strength: float) -> Objective:
         """Return the same objective with another λ."""
@@ -123,8 +134,24 @@ class Objective:
             self.__dict__["_total_weight"] = known
         return known
 
+    @property
+    def fairness_name(self) -> str:
+        """What the second half of the losses is called."""
+        return "penalty" if self.shift is None else "fair_log_loss"
+
+    @property
+    def utility_share(self) -> float:
+        """The weight of the log-loss: 1−λ beside a penalty, 1 where labels are shifted."""
+        return 1 - self.strength if self.shift is None else 1.0
+
+    def shifted_target(self) -> Array:
+        """Return y + λd, or y itself without a shift."""
+        return self.target if self.shift is None else self.target + self.strength * self.shift
+
     def value(self, margin: Array) -> Array:
         """Return f(s)."""
+        if self.shift is not None:
+            return self.log_loss(margin, self.shifted_target())
         scores, _ = sigmoid(margin)
         fairness = self.penalty.value(scores)
         return (1 - self.strength) * self.log_loss(margin) + self.strength * fairness
@@ -132,26 +159,31 @@ class Objective:
     def losses(self, margin: Array) -> Losses:
         """Return the two halves of f at a margin."""
         scores, _ = sigmoid(margin)
-        return Losses(float(self.log_loss(margin)), float(self.penalty.value(scores)))
+        return self._halves(margin, float(self.penalty.value(scores)))
 
-    def log_loss(self, margin: Array) -> Array:
-        """Return L, summed over workers."""
-        rows = softplus(margin) - self.target * margin
+    def _halves(self, margin: Array, penalty: float) -> Losses:
+        if self.shift is None:
+            return Losses(float(self.log_loss(margin)), penalty)
+        fair = self.log_loss(margin, self.target + self.shift)
+        return Losses(float(self.log_loss(margin)), float(fair))
+
+    def log_loss(self, margin: Array, target: Array | None = None) -> Array:
+        """Return L against the labels or against another target, summed over workers."""
+        rows = softplus(margin) - (self.target if target is None else target) * margin
         if self.sample_weight is not None:
             rows = rows * self.sample_weight
         return self.penalty.reduce(rows.sum().reshape(1))[0] / self.total_weight
 
     def expand(self, margin: Array) -> Expansion:
         """Return value, gradient and Hessian of W·f at a margin, in parts."""
-        utility = float(self.log_loss(margin))
         scores, density = sigmoid(margin)
         zeta = self.penalty.statistics(scores)
         distance, weight = self.penalty.distance, self.strength * self.total_weight
         pull = self.penalty.matrix @ (weight * distance.slope(zeta))
         pull *= density
-        gradient = scores - self.target
-        gradient *= 1 - self.strength
-        curvature = (1 - self.strength) * density
+        gradient = scores - self.shifted_target()
+        gradient *= self.utility_share
+        curvature = self.utility_share * density
         if self.sample_weight is not None:
             gradient *= self.sample_weight
             curvature *= self.sample_weight
@@ -160,7 +192,7 @@ class Objective:
         scores += 1
         scores *= pull
         return Expansion(
-            losses=Losses(utility, float(distance.value(zeta))),
+            losses=self._halves(margin, float(distance.value(zeta))),
             statistics=zeta,
             gradient=gradient,
             utility_curvature=curvature,
@@ -170,7 +202,9 @@ class Objective:
         )
 
 
-def check_strength(strength: float) -> None:
-    """Raise unless 0 ≤ λ < 1."""
-    if not 0 <= strength < 1:
+def check_strength(strength: float, *, shifted: bool = False) -> None:
+    """Raise unless 0 ≤ λ < 1; shifted labels allow 1 as well."""
+    if shifted and not 0 <= strength <= 1:
+        raise ValueError(f"strength must be at least 0 and at most 1; got {strength!r}")
+    if not shifted and not 0 <= strength < 1:
         raise ValueError(f"strength must be at least 0 and below 1; got {strength!r}")

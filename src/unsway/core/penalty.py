@@ -147,6 +147,11 @@ class Penalty:
     reduce: Callable[[Array], Array] = identity
     spectral: float | None = None
 
+    @classmethod
+    def none(cls, n_rows: int) -> Penalty:
+        """Return the penalty on nothing: no statistics, always 0."""
+        return cls(np.zeros((n_rows, 0)), Distance.of((), np.zeros(0)), names=())
+
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or self.matrix.shape[1] != len(self.names):
             raise ValueError(

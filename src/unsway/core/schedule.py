@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from .objective import Losses, check_strength
@@ -91,7 +91,7 @@ class Schedule:
     min_improvement: float = 0.0
 
     def __post_init__(self) -> None:
-        check_strength(self.pretrain_strength)
+        check_strength(self.pretrain_strength, shifted=True)
         for name in ("pretrain_patience", "patience", "max_steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1; got {getattr(self, name)!r}")
@@ -113,11 +113,17 @@ class Schedule:
         """Drive a fresh model through all three phases."""
         return self.finish(model, strength, self.pretrain(model, strength, on_step), on_step)
 
+    def run_directly(
+        self, model: Trainable, strength: float, on_step: Callable[[Step], None] | None = None
+    ) -> Run:
+        """Drive a fresh model at λ from the start: for objectives that need no way there."""
+        return replace(self, pretrain_strength=strength).run(model, strength, on_step)
+
     def pretrain(
         self, model: Trainable, strength: float, on_step: Callable[[Step], None] | None = None
     ) -> tuple[Step, ...]:
         """Drive the first phase, the same for every λ above ``pretrain_strength``."""
-        check_strength(strength)
+        check_strength(strength, shifted=True)
         if strength <= self.pretrain_strength:
             return ()
         recorder = _Recorder(model, self, on_step)
@@ -134,7 +140,7 @@ class Schedule:
         on_step: Callable[[Step], None] | None = None,
     ) -> Run:
         """Drive ramp and last phase on a model that stands at the end of its pre-training."""
-        check_strength(strength)
+        check_strength(strength, shifted=True)
         recorder = _Recorder(model, self, on_step, list(pretraining))
         for ramped in self.strengths_of_ramp(strength):
             if not recorder.exhausted:

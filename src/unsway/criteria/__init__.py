@@ -1,18 +1,23 @@
-"""From data to a penalty: what the scores are held to."""
+"""From data to what the scores are held to: a penalty, or fair targets."""
 
-from .criterion import Criterion, FittedCriterion, fit_criterion
-from .direct_effect import NORMS, DirectEffect, FittedDirectEffect
+from .criterion import Criterion, FittedCriterion, choose_strength, fit_criterion
+from .direct_effect import BASE_RATES, NORMS, DirectEffect, FittedDirectEffect
+from .fair_target import FairTarget, FittedFairTarget
 from .group import EqualizedOdds, EqualOpportunity, GroupCriterion, Parity
 
 __all__ = [
+    "BASE_RATES",
     "NORMS",
     "Criterion",
     "DirectEffect",
     "EqualOpportunity",
     "EqualizedOdds",
+    "FairTarget",
     "FittedCriterion",
     "FittedDirectEffect",
+    "FittedFairTarget",
     "GroupCriterion",
     "Parity",
+    "choose_strength",
     "fit_criterion",
 ]

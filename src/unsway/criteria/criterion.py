@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ..core import Penalty
+from ..core import Objective, Penalty, check_strength
 from ..roles import Floats
 
 
 @runtime_checkable
 class FittedCriterion(Protocol):
-    """A criterion that knows its rows and gives the penalty on their scores."""
+    """A criterion that knows its rows and gives the objective on their scores."""
+
+    #: The strength an estimator takes when it is told none.
+    default_strength: float
+    #: Whether the strength may be 1.
+    allows_full_strength: bool
 
     def at(self, X: Any) -> FittedCriterion:
         """Return the same criterion at other rows."""
@@ -22,25 +29,68 @@ class FittedCriterion(Protocol):
     def take(self, rows: NDArray[np.intp]) -> FittedCriterion:
         """Return the same criterion at some of its rows."""
 
-    def penalty(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Penalty:
-        """Return the penalty, given labels and z as 0/1."""
+    def objective(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Objective:
+        """Return the objective at strength 0, given labels and z as 0/1."""
 
 
 @runtime_checkable
 class Criterion(Protocol):
-    """Settings that become a `FittedCriterion` once they see covariates and z."""
+    """Settings that become a `FittedCriterion` once they see covariates, z and labels."""
 
-    def fit(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> FittedCriterion:
-        """Learn what is needed from X and z."""
+    default_strength: float
+    allows_full_strength: bool
+
+    def fit(
+        self, X: Any, z: Floats, sample_weight: Floats | None = None, *, y: Floats | None = None
+    ) -> FittedCriterion:
+        """Learn what is needed; only fair targets need the labels."""
+
+
+class PenaltyCriterion(ABC):
+    """A fitted criterion that is a penalty on the scores."""
+
+    default_strength = 0.9
+    allows_full_strength = False
+
+    @abstractmethod
+    def penalty(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Penalty:
+        """Return the penalty, given labels and z as 0/1."""
+
+    def objective(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Objective:
+        """Return (1−λ)·log-loss + λ·penalty, at strength 0 until told another."""
+        return Objective(self.penalty(y, z, sample_weight), y, 0.0, sample_weight)
 
 
 def fit_criterion(
-    criterion: Criterion | FittedCriterion, X: Any, z: Floats, sample_weight: Floats | None = None
+    criterion: Criterion | FittedCriterion,
+    X: Any,
+    z: Floats,
+    sample_weight: Floats | None = None,
+    *,
+    y: Floats | None = None,
 ) -> FittedCriterion:
     """Fit a criterion, or pass on one that is fitted already."""
     if isinstance(criterion, Criterion):
-        fitted: FittedCriterion = clone(criterion).fit(X, z, sample_weight)
+        fitted: FittedCriterion = clone(criterion).fit(X, z, sample_weight, y=y)
         return fitted
     if isinstance(criterion, FittedCriterion):
         return criterion
-    raise TypeError(f"criterion must be one such as DirectEffect() or Parity(); got {criterion!r}")
+    raise _not_a_criterion(criterion)
+
+
+def choose_strength(criterion: Criterion | FittedCriterion, strength: float | None) -> float:
+    """Return the strength to train at: the stated one if it is allowed, else the criterion's."""
+    if not isinstance(criterion, (Criterion, FittedCriterion)):
+        raise _not_a_criterion(criterion)
+    if strength is None:
+        return criterion.default_strength
+    if not isinstance(strength, Real):
+        raise TypeError(f"strength must be a number; got {strength!r}")
+    check_strength(strength, shifted=criterion.allows_full_strength)
+    return float(strength)
+
+
+def _not_a_criterion(criterion: object) -> TypeError:
+    return TypeError(
+        f"criterion must be one such as FairTarget(), DirectEffect() or Parity(); got {criterion!r}"
+    )

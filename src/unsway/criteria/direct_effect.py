@@ -13,9 +13,12 @@ from sklearn.base import BaseEstimator, clone
 from ..core import FORMS, Distance, Penalty
 from ..effects import BASES, Propensity, Surrogate, SurrogateDesign, warn_about_overlap
 from ..roles import Floats
+from .criterion import PenaltyCriterion
 
 #: How the distance between the scores' surrogate and the fair one is measured.
 NORMS = ("coefficient", "function")
+#: What becomes of the mean score.
+BASE_RATES = ("free", "fair")
 
 
 class DirectEffect(BaseEstimator):
@@ -41,9 +44,14 @@ class DirectEffect(BaseEstimator):
         curve matters to it.
     basis : {"polynomial", "spline"}
         Powers of b, or cubic B-splines (function norm only).
-    form : {"interval", "match", "paper"}
-        How α̃ is held to γ in the coefficient norm: the distance to the interval between 0 and γ,
-        the plain difference, or the paper's indicator form as printed.
+    form : {"match", "interval", "paper"}
+        How α̃ is held to γ in the coefficient norm. ``"match"`` is the plain difference. The others
+        are one-sided and do nothing where the direct effect opposes the indirect one:
+        ``"interval"`` is the distance to the interval between 0 and γ, ``"paper"`` the indicator
+        form as printed.
+    base_rate : {"free", "fair"}
+        Whether the mean of the scores is left free, as in the paper, or held to that of the fair
+        target, which differs where the groups are of different size.
     propensity : Propensity or scikit-learn classifier, optional
         Model of b. A bare classifier is wrapped in `Propensity`.
     max_extreme_share : float
@@ -52,8 +60,8 @@ class DirectEffect(BaseEstimator):
     Notes
     -----
     Coefficient norm: A = Γ(ΓᵀΓ)⁻¹ without the column of α̃₀, computed by QR. Function norm:
-    A = Q/(√n·sd(b)) with Q an orthonormal basis of Γ's columns beside the constant. In both the
-    mean of the scores is left free.
+    A = Q/(√n·sd(b)) with Q an orthonormal basis of Γ's columns beside the constant. Holding the
+    base rate adds the column w/W with the mean of γ(b) as its target.
 
     References
     ----------
@@ -65,6 +73,9 @@ class DirectEffect(BaseEstimator):
     DirectEffect(effect_degree=1, outcome_degree=2)
     """
 
+    default_strength = PenaltyCriterion.default_strength
+    allows_full_strength = False
+
     def __init__(
         self,
         outcome_degree: int = 1,
@@ -72,7 +83,8 @@ class DirectEffect(BaseEstimator):
         *,
         norm: str = "coefficient",
         basis: str = "polynomial",
-        form: str = "interval",
+        form: str = "match",
+        base_rate: str = "free",
         propensity: Any = None,
         max_extreme_share: float = 0.6,
     ) -> None:
@@ -81,10 +93,13 @@ class DirectEffect(BaseEstimator):
         self.norm = norm
         self.basis = basis
         self.form = form
+        self.base_rate = base_rate
         self.propensity = propensity
         self.max_extreme_share = max_extreme_share
 
-    def fit(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> FittedDirectEffect:
+    def fit(
+        self, X: Any, z: Floats, sample_weight: Floats | None = None, *, y: Floats | None = None
+    ) -> FittedDirectEffect:
         """Fit the propensity score on these rows; z is 0/1."""
         self._check()
         model = self._propensity()
@@ -100,7 +115,12 @@ class DirectEffect(BaseEstimator):
         return Propensity(self.propensity)
 
     def _check(self) -> None:
-        for name, choices in (("norm", NORMS), ("basis", BASES), ("form", FORMS)):
+        for name, choices in (
+            ("norm", NORMS),
+            ("basis", BASES),
+            ("form", FORMS),
+            ("base_rate", BASE_RATES),
+        ):
             if getattr(self, name) not in choices:
                 raise ValueError(
                     f"unknown {name} {getattr(self, name)!r}; choose from {', '.join(choices)}"
@@ -126,7 +146,7 @@ class DirectEffect(BaseEstimator):
 
 
 @dataclass(frozen=True)
-class FittedDirectEffect:
+class FittedDirectEffect(PenaltyCriterion):
     """A direct-effect criterion with its propensity score, at certain rows.
 
     An estimator takes it in place of the criterion, so that many strengths share one propensity.
@@ -164,8 +184,12 @@ class FittedDirectEffect:
         design = self._design(z, sample_weight)
         labels = design.fit(y)
         if self.criterion.norm == "coefficient":
-            return self._coefficient_penalty(design, labels)
-        return self._function_penalty(design, labels, sample_weight)
+            penalty = self._coefficient_penalty(design, labels)
+        else:
+            penalty = self._function_penalty(design, labels, sample_weight)
+        if self.criterion.base_rate == "free":
+            return penalty
+        return _with_base_rate(penalty, labels.fair(self.scores), sample_weight)
 
     def _design(self, z: Floats, sample_weight: Floats | None) -> SurrogateDesign:
         if len(z) != len(self.scores):
@@ -208,3 +232,20 @@ class FittedDirectEffect:
             names=tuple(f"direction_{k + 1}" for k in range(matrix.shape[1])),
             spectral=1 / (weights.sum() * spread),
         )
+
+
+def _with_base_rate(penalty: Penalty, fair: Floats, sample_weight: Floats | None) -> Penalty:
+    """Return the penalty with the mean score held to that of the fair target."""
+    weights = np.ones_like(fair) if sample_weight is None else sample_weight
+    column = weights / weights.sum()
+    target = float(column @ fair)
+    distance = penalty.distance
+    ends = {
+        name: np.append(getattr(distance, name), target)
+        for name in ("low", "high", "below", "above")
+    }
+    return Penalty(
+        np.column_stack([penalty.matrix, column]),
+        Distance(**ends),
+        names=(*penalty.names, "base_rate"),
+    )

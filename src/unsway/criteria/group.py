@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 
 from ..core import Distance, Penalty
 from ..roles import Floats
+from .criterion import PenaltyCriterion
 
 
-class GroupCriterion(BaseEstimator):
+class GroupCriterion(PenaltyCriterion, BaseEstimator):
     """The gap in mean score between z=1 and z=0, within all rows or within a label.
 
     ::
@@ -25,7 +26,9 @@ class GroupCriterion(BaseEstimator):
     #: Labels within which the groups are compared; None stands for all rows.
     given: ClassVar[tuple[int | None, ...]]
 
-    def fit(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> Self:
+    def fit(
+        self, X: Any, z: Floats, sample_weight: Floats | None = None, *, y: Floats | None = None
+    ) -> Self:
         """Return the criterion itself: there is nothing to fit."""
         return self
 

@@ -15,7 +15,7 @@ from .decomposition import check_nuisances, check_people
 from .influence import augmented_effect
 from .intervals import check_confidence, simultaneous_factor
 from .nuisance import CrossFit, Nuisances
-from .surrogate import ScoreBasis, SurrogateDesign
+from .surrogate import MAX_CONDITION, IllPosedSurrogateError, ScoreBasis, SurrogateDesign
 
 CURVES = ("doubly_robust", "spline", "polynomial", "bins")
 
@@ -159,8 +159,9 @@ def effect_curve(
             cv=cv,
             clip=clip,
             seed=random_state,
+            weights=people.weights,
         ).fit(people.y, people.z, people.weights)
-    nuisances = check_nuisances(nuisances, people.z)
+    check_nuisances(nuisances, people.z, needs_outcome=method == "doubly_robust")
     b, weights = nuisances.propensity, people.mean_one_weights
     if method == "doubly_robust":
         fit = _doubly_robust(people.y, people.z, weights, nuisances, degree)
@@ -197,6 +198,11 @@ def _least_squares(rows: Floats, target: Floats, weights: Floats) -> tuple[Float
     """Return weighted least-squares coefficients and their robust (HC0) covariance."""
     root = np.sqrt(weights)[:, None]
     q, r = linalg.qr(rows * root, mode="economic", check_finite=False)
+    lengths = np.linalg.norm(r, axis=0)
+    if np.linalg.cond(r / np.where(lengths > 0, lengths, 1)) > MAX_CONDITION:
+        raise IllPosedSurrogateError(
+            f"the propensity score cannot tell {r.shape[1]} functions of it apart; lower degree"
+        )
     inverse = linalg.solve_triangular(r, np.eye(len(r)))
     coefficients = inverse @ (q.T @ (target * root.ravel()))
     moved = (q * root) * (target - rows @ coefficients)[:, None] @ inverse.T
@@ -207,6 +213,11 @@ def _doubly_robust(
     y: Floats, z: Floats, weights: Floats, nuisances: Nuisances, degree: int
 ) -> _Fit:
     b = nuisances.propensity
+    if len(np.unique(b[weights > 0])) <= degree:
+        raise IllPosedSurrogateError(
+            f"{len(np.unique(b))} distinct propensity scores cannot determine {degree + 1} "
+            "functions of it; lower degree, or use a propensity model that sees more"
+        )
     basis = ScoreBasis.of("spline", degree, b, weights)
     score = augmented_effect(y, z, nuisances)
     # The score's noise grows like 1/b(1−b); at one b all rows weigh the same, so nothing is lost.

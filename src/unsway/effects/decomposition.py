@@ -20,10 +20,12 @@ from ..roles import (
 )
 from .estimates import Effects
 from .influence import Effect, Estimator, SurrogateEstimator, doubly_robust, weighting
-from .intervals import Estimate, Progress, bootstrap, check_confidence
-from .nuisance import CrossFit, Nuisances, Rows
+from .intervals import Estimate, Progress, bootstrap, check_confidence, check_replicates
+from .learners import Rows
+from .nuisance import CrossFit, Nuisances
 from .overlap import Overlap, overlap
 from .propensity import OverlapWarning
+from .surrogate import BASES
 
 METHODS = ("doubly_robust", "surrogate", "weighting")
 INTERVALS = ("influence", "bootstrap")
@@ -118,7 +120,8 @@ def estimate_effects(
     >>> effects.D0.low < people.effects.D0 < effects.D0.high
     True
     """
-    _check_choices(method, interval, confidence)
+    _check_choices(method, interval, confidence, n_bootstrap)
+    check_degrees(outcome_degree, effect_degree, basis)
     people = check_people(X, y, sensitive_features, sample_weight, positive_level)
     cross_fit = CrossFit.of(
         X,
@@ -130,11 +133,13 @@ def estimate_effects(
         cv=cv,
         clip=clip,
         seed=random_state,
+        weights=people.weights,
     )
     surrogate = SurrogateEstimator(outcome_degree, effect_degree, basis)
     choices: dict[str, Estimator] = {"doubly_robust": doubly_robust, "weighting": weighting}
     refit = _Refit(cross_fit, choices.get(method, surrogate), people)
-    nuisances = refit.nuisances() if nuisances is None else check_nuisances(nuisances, people.z)
+    nuisances = refit.nuisances() if nuisances is None else nuisances
+    check_nuisances(nuisances, people.z, needs_outcome=method == "doubly_robust")
     found, replicates = refit.effects(nuisances), None
     seen = overlap(nuisances.propensity, people.z, sample_weight=people.weights)
     _warn_about_overlap(seen, nuisances, clip, max_extreme_share)
@@ -150,11 +155,11 @@ def estimate_effects(
         settings={
             "method": method,
             "interval": interval,
-            "confidence": confidence,
-            "cv": cv,
-            "clip": clip,
-            "n_bootstrap": 0 if replicates is None else n_bootstrap,
-            "random_state": random_state,
+            "confidence": float(confidence),
+            "cv": int(cv),
+            "clip": float(clip),
+            "n_bootstrap": 0 if replicates is None else int(n_bootstrap),
+            "random_state": int(random_state),
             "n_rows": len(people.z),
             "n_clipped": nuisances.n_clipped,
         },
@@ -228,8 +233,9 @@ def check_people(
     weights = check_weights(sample_weight, n_rows)
     check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
     refuse_sensitive_column(X, sensitive)
+    counted = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
     for value, level in enumerate(sensitive.levels):
-        if np.ptp(target[sensitive.values == value]) == 0:
+        if np.ptp(target[counted & (sensitive.values == value)]) == 0:
             raise ValueError(
                 f"y is the same for every row of sensitive level {str(level)!r}, so an effect of X "
                 "cannot be told there"
@@ -269,25 +275,39 @@ def _intervals(found: Effect, replicates: Floats | None, confidence: float) -> d
     }
 
 
-def _check_choices(method: str, interval: str, confidence: float) -> None:
+def _check_choices(method: str, interval: str, confidence: float, n_bootstrap: int) -> None:
     for name, value, choices in (("method", method, METHODS), ("interval", interval, INTERVALS)):
         if value not in choices:
             raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
     check_confidence(confidence)
+    if interval == "bootstrap":
+        check_replicates(n_bootstrap)
 
 
-def check_nuisances(nuisances: Nuisances, z: Floats) -> Nuisances:
-    """Return nuisances made before, if they are those of as many rows and finite weights."""
+def check_degrees(outcome_degree: int, effect_degree: int, basis: str) -> None:
+    """Raise unless a surrogate can have these degrees and this basis."""
+    for name, value in (("outcome_degree", outcome_degree), ("effect_degree", effect_degree)):
+        if not isinstance(value, (int, np.integer)) or value < 0:
+            raise ValueError(f"{name} must be a non-negative integer; got {value!r}")
+    if basis not in BASES:
+        raise ValueError(f"unknown basis {basis!r}; choose from {', '.join(BASES)}")
+
+
+def check_nuisances(nuisances: Nuisances, z: Floats, *, needs_outcome: bool) -> None:
+    """Raise unless nuisances are those of as many rows and give finite weights and outcomes."""
     b = nuisances.propensity
     if b.shape != z.shape or nuisances.outcome.shape != (len(z), 2):
         raise ValueError(f"nuisances are not those of the {len(z)} rows of X")
-    extreme = int(((b <= 0) | (b >= 1)).sum())
+    extreme = int((~((b > 0) & (b < 1))).sum())
     if extreme:
         raise ValueError(
-            f"{extreme} propensities of nuisances are 0 or 1 or beyond: a row with the other level "
-            "would weigh infinitely; clip them"
+            f"{extreme} propensities of nuisances are NaN, 0, 1 or beyond: a row with the other "
+            "level would weigh infinitely; clip them"
         )
-    return nuisances
+    if needs_outcome and not np.isfinite(nuisances.outcome).all():
+        raise ValueError(
+            "nuisances lack outcome means, which the doubly robust method needs; make them with it"
+        )
 
 
 def _warn_about_overlap(

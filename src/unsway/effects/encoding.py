@@ -94,32 +94,3 @@ def _texts(column: Column, levels: NDArray[Any]) -> NDArray[Any]:
             by_number[float(level)] = level
     texts = ["(missing)" if x != x else by_number.get(x, str(x)) for x in column.values.tolist()]
     return np.array(texts, dtype=object)
-
-
-#: Most levels of a category that gradient boosting tells apart; the rarer ones share a code.
-MAX_CODES = 200
-
-
-def code_table(X: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return a table as numbers, categories coded from 0, and which columns are categories.
-
-    Missing numbers stay NaN. A category's commonest level has code 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> matrix, categorical = code_table(np.array([["a", 1], ["b", 2], ["b", 3]], dtype=object))
-    >>> matrix.tolist(), categorical.tolist()
-    ([[1.0, 1.0], [0.0, 2.0], [0.0, 3.0]], [True, False])
-    """
-    table = list(columns(X))
-    categorical = np.array([column.categorical for column in table])
-    values = [_codes(column.values) if column.categorical else column.values for column in table]
-    return np.column_stack(values), categorical
-
-
-def _codes(texts: NDArray[Any]) -> NDArray[np.float64]:
-    _, owner, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    rank = np.empty(len(counts))
-    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
-    return np.minimum(rank, MAX_CODES - 1)[owner]

@@ -125,6 +125,8 @@ class Effects:
         True
         """
         p, _ = vector(scores, "scores")
+        if p.dtype.kind not in "biuf":
+            raise TypeError("scores must hold numbers")
         if len(p) != len(self._z):
             raise ValueError(
                 f"scores has {len(p)} rows but the effects were estimated on {len(self._z)}; score "

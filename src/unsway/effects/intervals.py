@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -57,7 +58,8 @@ def simultaneous_factor(
 ) -> float:
     """Return how many standard errors a band needs to hold all of several estimates at once.
 
-    It is the quantile of max_k |t_k| with t normal, of the estimates' correlation.
+    It is the quantile of max_k |t_k| with t normal, of the estimates' correlation; never less than
+    one estimate needs.
 
     Examples
     --------
@@ -66,13 +68,14 @@ def simultaneous_factor(
     """
     se = np.sqrt(np.diag(covariance))
     keep = se > 0
+    single = float(stats.norm.ppf(0.5 + confidence / 2))
     if not keep.any():
-        return float(stats.norm.ppf(0.5 + confidence / 2))
+        return single
     correlation = covariance[np.ix_(keep, keep)] / np.outer(se[keep], se[keep])
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.clip(values, 0, None))
     draws = np.random.default_rng(seed).standard_normal((n_draws, len(values))) @ root.T
-    return float(np.quantile(np.abs(draws).max(axis=1), confidence))
+    return max(single, float(np.quantile(np.abs(draws).max(axis=1), confidence)))
 
 
 class Statistic(Protocol):
@@ -96,6 +99,12 @@ def resample(z: Floats, seed: int, replicate: int) -> NDArray[np.intp]:
     return drawn
 
 
+def check_replicates(n_replicates: int) -> None:
+    """Raise unless there are enough replicates for a standard deviation."""
+    if not isinstance(n_replicates, (int, np.integer)) or n_replicates < 2:
+        raise ValueError(f"n_bootstrap must be an integer of at least 2; got {n_replicates!r}")
+
+
 def bootstrap(
     statistic: Statistic,
     z: Floats,
@@ -106,14 +115,19 @@ def bootstrap(
     progress: Progress | None = None,
 ) -> Floats:
     """Return the statistic of resampled rows, one line per replicate, whatever the workers."""
-    if not isinstance(n_replicates, (int, np.integer)) or n_replicates < 2:
-        raise ValueError(f"n_bootstrap must be an integer of at least 2; got {n_replicates!r}")
+    check_replicates(n_replicates)
     run = Parallel(n_jobs=n_jobs, return_as="generator")
+    results = run(delayed(_replicate)(statistic, z, seed, k) for k in range(n_replicates))
     found = []
-    for done in run(delayed(_replicate)(statistic, z, seed, k) for k in range(n_replicates)):
-        found.append(done)
-        if progress is not None:
-            progress(len(found), n_replicates)
+    try:
+        for done in results:
+            found.append(done)
+            if progress is not None:
+                progress(len(found), n_replicates)
+    finally:  # an interrupted run takes its workers along; that they had more to do is no news
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results.close()
     return np.array(found)
 
 

@@ -17,13 +17,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from ..core import Losses, Objective, Schedule, Step, check_strength
+from ..core import Losses, Objective, Schedule, Step
 from ..core.fused import BOOSTING_CURVATURES, FusedDerivatives
-from ..criteria import DirectEffect, FittedCriterion, fit_criterion
+from ..criteria import FairTarget, FittedCriterion, choose_strength, fit_criterion
 from ..folds import hold_out
 from ..roles import Floats, Roles, check_both_levels, check_roles
+from ..tables import EngineTable, check_table
 from .objectives import check_learning_rate
-from .tables import EngineTable, check_table
 
 Derivatives = Callable[[NDArray[Any]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
@@ -54,8 +54,7 @@ class Rows:
 
     def objective(self) -> Objective:
         """Return the objective on these rows, at strength 0 until it is told another."""
-        penalty = self.criterion.penalty(self.y, self.z, self.sample_weight)
-        return Objective(penalty, self.y, 0.0, self.sample_weight)
+        return self.criterion.objective(self.y, self.z, self.sample_weight)
 
 
 @dataclass
@@ -72,21 +71,18 @@ class Boosting:
         """Grow one tree at this λ."""
         self.engine.boost(lambda margin: self.derivatives(margin, strength))
         self.rounds += 1
-        penalty = self.derivatives.objective.penalty
-        statistics = self.derivatives.statistics
-        self._record("train", penalty.names, statistics, penalty=penalty.distance.value(statistics))
+        if self.validation.shift is None:
+            penalty = self.derivatives.objective.penalty
+            statistics = self.derivatives.statistics
+            value = penalty.distance.value(statistics)
+            self._record("train", penalty.names, statistics, penalty=value)
 
     def evaluate(self) -> Losses:
         """Return both losses on the validation rows."""
         margin = np.asarray(self.engine.validation_margin(), dtype=np.float64)
-        penalty = self.validation.penalty
-        statistics = penalty.statistics(expit(margin))
-        losses = Losses(
-            float(self.validation.log_loss(margin)), float(penalty.distance.value(statistics))
-        )
-        self._record(
-            "validation", penalty.names, statistics, log_loss=losses.utility, penalty=losses.penalty
-        )
+        penalty, losses = self.validation.penalty, self.validation.losses(margin)
+        more = {"log_loss": losses.utility, self.validation.fairness_name: losses.penalty}
+        self._record("validation", penalty.names, penalty.statistics(expit(margin)), **more)
         return losses
 
     def snapshot(self) -> int:
@@ -117,7 +113,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __init__(
         self,
         criterion: Any = None,
-        strength: float = 0.9,
+        strength: float | None = None,
         *,
         params: dict[str, Any] | None = None,
         schedule: Schedule | None = None,
@@ -211,7 +207,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
         boosting = Boosting(engine, derivatives, validation.objective())
         schedule = Schedule() if self.schedule is None else self.schedule
         with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
-            run = schedule.run(boosting, float(self.strength), self._on_step())
+            drive = schedule.run if boosting.validation.shift is None else schedule.run_directly
+            run = drive(boosting, self.strength_, self._on_step())
         if self.progress:
             print(file=sys.stderr)
         self.best_iteration_ = max(1, run.best_state)
@@ -273,8 +270,12 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
         )
 
     def _fitted_criterion(self, X: Any, roles: Roles) -> FittedCriterion:
-        criterion = DirectEffect() if self.criterion is None else self.criterion
-        return fit_criterion(criterion, X, roles.sensitive.values, roles.weights)
+        return fit_criterion(
+            self._criterion(), X, roles.sensitive.values, roles.weights, y=roles.target
+        )
+
+    def _criterion(self) -> Any:
+        return FairTarget() if self.criterion is None else self.criterion
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Check the shape and the names of a table; numbers may be missing, words may stand."""
@@ -284,10 +285,11 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _check_settings(self) -> None:
         self._require_engine()
-        for name in ("strength", "validation_fraction"):
-            if not isinstance(getattr(self, name), Real):
-                raise TypeError(f"{name} must be a number; got {getattr(self, name)!r}")
-        check_strength(self.strength)
+        self.strength_ = choose_strength(self._criterion(), self.strength)
+        if not isinstance(self.validation_fraction, Real):
+            raise TypeError(
+                f"validation_fraction must be a number; got {self.validation_fraction!r}"
+            )
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
                 f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}"

@@ -23,11 +23,11 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
-from ..criteria import DirectEffect
+from ..criteria import FairTarget
 from ..files import check_writable, write_folder_atomically
 from ..roles import Floats
+from ..tables import EngineTable
 from .features import Feature, align, count_unseen, one_hot
-from .tables import EngineTable
 
 #: What ``card.json`` calls itself, and the version of its fields.
 FORMAT, SCHEMA_VERSION = "unsway-model", 1
@@ -140,7 +140,7 @@ def save_model_folder(
         "roles": asdict(_roles_of(model) if roles is None else roles),
         "features": [asdict(feature) for feature in features],
         "criterion": _criterion_of(model),
-        "strength": float(model.strength),
+        "strength": float(model.strength_),
         "settings": _settings_of(model),
         "training": dict(training or {}),
     }
@@ -286,7 +286,7 @@ def _roles_of(model: Any) -> TrainingRoles:
 def _criterion_of(model: Any) -> dict[str, Any]:
     """Return the settings of the criterion; what a fitted one learned stays out."""
     criterion = getattr(model.criterion, "criterion", model.criterion)
-    criterion = DirectEffect() if criterion is None else criterion
+    criterion = FairTarget() if criterion is None else criterion
     settings = criterion.get_params(deep=False) if hasattr(criterion, "get_params") else {}
     return {
         "name": type(criterion).__name__,

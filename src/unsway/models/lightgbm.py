@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..extras import load
+from ..tables import EngineTable
 from .boosting import BoostedClassifier, Derivatives
 from .objectives import TrainingObjective, training_objective
-from .tables import EngineTable
 
 _BOOSTING = ("boosting", "boosting_type", "boost")
 

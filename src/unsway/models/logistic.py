@@ -16,9 +16,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core import Objective, check_strength
 from ..core.newton import LinearProblem
-from ..criteria import DirectEffect, fit_criterion
+from ..criteria import FairTarget, choose_strength, fit_criterion
 from ..roles import (
     Floats,
     check_roles,
@@ -92,7 +91,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         criterion: Any = None,
-        strength: float = 0.9,
+        strength: float | None = None,
         *,
         l2: float = 0.0,
         fit_intercept: bool = True,
@@ -150,7 +149,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         a fit. Parameters are those of ``fit``; ``strengths`` takes the place of ``strength``.
         """
         for strength in strengths:
-            check_strength(strength)
+            choose_strength(self._criterion(), strength)
         checked = copy(self)
         problem = checked._problem(X, y, sensitive_features, sample_weight)
         return checked._path(problem, strengths)
@@ -159,7 +158,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         start = self._previous_weights(problem.X)
         for strength in strengths:
             model = copy(self)
-            model.strength = strength
+            model.strength = model.strength_ = strength
             start = model._minimize(problem, start)
             yield model
 
@@ -175,13 +174,14 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         roles = check_roles(table, y, sensitive_features, sample_weight, self.positive_level)
         self._previous_weights(X)  # raises now, before any work, if they do not fit X
-        criterion = DirectEffect() if self.criterion is None else self.criterion
         z = roles.sensitive.values
-        fitted = fit_criterion(criterion, table, z, roles.weights)
-        penalty = fitted.penalty(roles.target, z, roles.weights)
+        fitted = fit_criterion(self._criterion(), table, z, roles.weights, y=roles.target)
         self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
-        objective = Objective(penalty, roles.target, 0.0, roles.weights)
+        objective = fitted.objective(roles.target, z, roles.weights)
         return LinearProblem(objective, X, self.l2, self.fit_intercept)
+
+    def _criterion(self) -> Any:
+        return FairTarget() if self.criterion is None else self.criterion
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
@@ -200,10 +200,10 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[(margin > 0).astype(int)])
 
     def _check_settings(self) -> None:
-        for name in ("strength", "l2", "tol"):
+        self.strength_ = choose_strength(self._criterion(), self.strength)
+        for name in ("l2", "tol"):
             if not isinstance(getattr(self, name), Real):
                 raise TypeError(f"{name} must be a number; got {getattr(self, name)!r}")
-        check_strength(self.strength)
         if not 0 <= self.l2 < np.inf:
             raise ValueError(f"l2 must be finite and not negative; got {self.l2!r}")
         if not 0 < self.tol < np.inf:
@@ -223,7 +223,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def _minimize(self, problem: LinearProblem, start: Floats | None) -> Floats:
         """Minimise at this model's strength, keep what came out, and return the weights."""
-        problem = replace(problem, objective=problem.objective.at(self.strength))
+        problem = replace(problem, objective=problem.objective.at(self.strength_))
         result = problem.minimize(start, tol=self.tol, max_iter=self.max_iter)
         if not result.converged:
             warnings.warn(

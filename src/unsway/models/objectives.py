@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from ..core import Objective, check_strength
+from ..core import check_strength
 from ..core.fused import FusedDerivatives, Singles
-from ..criteria import DirectEffect, fit_criterion
+from ..criteria import FairTarget, choose_strength, fit_criterion
 from ..roles import check_roles
-from .tables import check_table
+from ..tables import check_table
 
 
 class TrainingObjective:
@@ -30,7 +30,7 @@ class TrainingObjective:
     """
 
     def __init__(self, derivatives: FusedDerivatives, strength: float) -> None:
-        check_strength(strength)
+        check_strength(strength, shifted=derivatives.objective.shift is not None)
         self.derivatives = derivatives
         self.strength = strength
 
@@ -53,21 +53,21 @@ def training_objective(
     y: Any,
     *,
     sensitive_features: Any,
-    strength: float,
+    strength: float | None,
     sample_weight: Any,
     positive_level: Any,
     learning_rate: float,
     curvature: str,
 ) -> TrainingObjective:
     """Check the roles, fit the criterion, and return the objective on these rows."""
-    check_strength(strength)
+    criterion = FairTarget() if criterion is None else criterion
+    strength = choose_strength(criterion, strength)
     check_learning_rate(learning_rate, "learning_rate")
     X = check_table(X)
     roles = check_roles(X, y, sensitive_features, sample_weight, positive_level)
     z = roles.sensitive.values
-    fitted = fit_criterion(DirectEffect() if criterion is None else criterion, X, z, roles.weights)
-    penalty = fitted.penalty(roles.target, z, roles.weights)
-    objective = Objective(penalty, roles.target, 0.0, roles.weights)
+    fitted = fit_criterion(criterion, X, z, roles.weights, y=roles.target)
+    objective = fitted.objective(roles.target, z, roles.weights)
     return TrainingObjective(FusedDerivatives(objective, curvature, learning_rate), strength)
 
 

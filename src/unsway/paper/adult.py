@@ -12,7 +12,7 @@ from .tabular import TabularExperiment, run_tabular
 
 #: The paper's degrees, and the two-sided norm with an outcome curve that can bend.
 SETTINGS = {
-    "paper (1,1)": DirectEffect(1, 1),
+    "paper (1,1)": DirectEffect(1, 1, form="interval"),
     "function norm (2,1)": DirectEffect(2, 1, norm="function"),
 }
 

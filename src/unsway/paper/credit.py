@@ -16,7 +16,7 @@ from .claims import Claim
 from .tabular import TabularExperiment, run_tabular
 
 #: The paper's degrees and the share of good credit above which it accepts.
-SETTINGS = {"paper (1,0)": DirectEffect(1, 0)}
+SETTINGS = {"paper (1,0)": DirectEffect(1, 0, form="interval")}
 THRESHOLD = 0.85
 
 LOADERS = {"pakdd": load_pakdd, "give-me-some-credit": load_give_me_some_credit}

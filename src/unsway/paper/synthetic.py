@@ -25,7 +25,7 @@ from .descent import Descent, descend
 STRENGTHS = tuple(round(0.025 * k, 3) for k in range(40))
 
 #: The paper's two penalties, the direct effect with a linear outcome and a constant effect.
-CRITERIA = {"direct_effect": DirectEffect(outcome_degree=1, effect_degree=0), "parity": Parity()}
+CRITERIA = {"direct_effect": DirectEffect(1, 0, form="interval"), "parity": Parity()}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from contracts import CONTAINERS, as_pandas, each_container, mixed_columns
 
-from unsway.models.tables import EngineTable, check_table, row_count
+from unsway.tables import EngineTable, check_table, row_count
 
 COLUMNS, _ = mixed_columns(60)
 

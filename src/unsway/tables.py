@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from ..roles import Column, columns, row_count
+from .roles import Column, columns, row_count
 
 #: Engines keep single precision; a larger number would be infinite there.
 _LARGEST = float(np.finfo(np.float32).max)

@@ -1,0 +1,399 @@
+"""``unsway effects``: what the sensitive column does to a target, and whether the data can tell."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+
+from ..effects import (
+    INTERVALS,
+    MEANINGS,
+    METHODS,
+    Balance,
+    EffectCurve,
+    Effects,
+    Estimate,
+    MeanField,
+    Sensitivity,
+    Verdict,
+    balance,
+    effect_curve,
+    estimate_effects,
+    mean_field,
+    sensitivity,
+    verdict,
+)
+from ..effects.plots import plot_curve
+from ..extras import MissingExtraError
+from ..files import check_writable, write_atomically
+from ..paper.plots import to_bytes
+from .console import Steps, note, say, show_table, steps
+from .flags import RoleFlags, Roles, role_options, take_roles
+from .table_files import read_table, refuse_row_names
+
+#: The pictures of --plots, each as SVG and PNG.
+PICTURES, KINDS = ("forest", "curve", "balance", "overlap"), ("svg", "png")
+#: How the curve is drawn from the propensities and models a method leaves.
+CURVE_OF = {"doubly_robust": "doubly_robust", "surrogate": "spline", "weighting": "bins"}
+WORST_COLUMNS, FOREST_WIDTH = 5, 56
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The effects with what says how far to trust them; None where the data do not tell."""
+
+    effects: Effects
+    balance: Balance
+    verdict: Verdict
+    mean_field: MeanField | None
+    sensitivity: Sensitivity | None
+    curve: EffectCurve | None
+
+
+def parse_method(context: click.Context, option: click.Parameter, value: str) -> str:
+    """Return the method, written with hyphens or underscores, or say which there are."""
+    name = value.lower().replace("-", "_")
+    if name not in METHODS:
+        known = ", ".join(each.replace("_", "-") for each in METHODS)
+        raise click.BadParameter(f"{value!r} is not one of {known}", context, option)
+    return name
+
+
+def parse_jobs(context: click.Context, option: click.Parameter, value: int) -> int:
+    """Return the number of processes; -1 stands for one per core."""
+    if value == 0 or value < -1:
+        raise click.BadParameter("give at least 1, or -1 for one per core", context, option)
+    return value
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@role_options
+@click.option("--method", callback=parse_method, default="doubly-robust", show_default=True,
+              metavar=f"[{'|'.join(each.replace('_', '-') for each in METHODS)}]")  # fmt: skip
+@click.option("--interval", type=click.Choice(INTERVALS),
+              help="[default: influence, or bootstrap where --bootstrap is given]")  # fmt: skip
+@click.option("--bootstrap", type=click.IntRange(min=2), metavar="N",
+              help="Replicates, every model fitted again in each. [default: 200]")  # fmt: skip
+@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              default=0.95, show_default=True)  # fmt: skip
+@click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True,
+              help="Folds of the cross-fitting.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--jobs", type=int, callback=parse_jobs, default=-1, show_default=True,
+              help="Processes of the bootstrap; -1: one per core.")  # fmt: skip
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write every number to this file.")  # fmt: skip
+@click.option("--plots", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help=f"Write pictures there: {', '.join(PICTURES)}, as SVG and PNG.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def effects(
+    file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
+    weights: str | None, method: str, interval: str | None, bootstrap: int | None,
+    confidence: float, cv: int, seed: int, jobs: int, json_file: Path | None, plots: Path | None,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Estimate what the sensitive column of a CSV or Parquet FILE does to the target.
+
+    Directly, and through the other columns. The target is a label (say which value counts with
+    --positive) or a column of numbers, such as the scores of any model.
+    """
+    if bootstrap and interval == "influence":
+        raise click.UsageError("--bootstrap belongs to --interval bootstrap, not to influence")
+    interval = interval or ("bootstrap" if bootstrap else "influence")
+    replicates = (bootstrap or 200) if interval == "bootstrap" else 0
+    flags = RoleFlags(target, positive, sensitive, drop, weights)
+    options: dict[str, Any] = {
+        "method": method, "interval": interval, "confidence": confidence, "cv": cv,
+        "random_state": seed, "n_jobs": jobs, "n_bootstrap": max(2, replicates),
+    }  # fmt: skip
+    with _places(plots, json_file, file), _interrupts() as stop_if_asked:
+        with steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress:
+            roles = take_roles(read_table(file), flags, numeric_target=True)
+            refuse_row_names(roles.X)
+            _next(progress, "Fitting models")
+            found = study(roles, options, progress, stop_if_asked)
+            files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
+            if json_file:
+                settings = {"file": file.name, **asdict(roles.names)}
+                files[json_file] = to_json(found, settings)
+            progress.advance()
+        stop_if_asked()
+        for path, content in files.items():
+            write_atomically(path, content)
+    if not quiet:
+        show(found, roles)
+        for place in filter(None, (plots, json_file)):
+            say(f"Written: {place}")
+
+
+def study(
+    roles: Roles, options: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
+) -> Findings:
+    """Estimate the effects, then look at the same rows and models for reasons to doubt them."""
+    assert roles.names.sensitive_levels is not None  # noqa: S101
+    low, high = roles.names.sensitive_levels
+    z = np.where(roles.z == 1, high, low)
+    given: dict[str, Any] = {"sample_weight": roles.sample_weight, "positive_level": high}
+
+    def on_replicate(done: int, total: int) -> None:
+        stop_if_asked()
+        progress.describe("Refitting on resampled rows")
+        progress.advance()
+
+    found = estimate_effects(
+        roles.X, roles.y, sensitive_features=z, progress=on_replicate, **given, **options
+    )
+    _next(progress, "Checking what the data can tell")
+    models, level = found.nuisances, options["confidence"]
+    balanced = balance(roles.X, z, propensity=models.propensity, **given)
+    field = None
+    if options["method"] == "doubly_robust":  # the others fit no models of the target
+        labels = {"y": roles.y, "z": z, "mu0": models.outcome[:, 0], **given}
+        field = _if_told(
+            "mean-field check",
+            lambda: mean_field(models.effect, models.propensity, confidence=level, **labels),
+        )
+    data: dict[str, Any] = {"sensitive_features": z, **given}
+    shape = {"method": CURVE_OF[options["method"]], "nuisances": models, "confidence": level}
+    curve = _if_told("curve", lambda: effect_curve(roles.X, roles.y, **shape, **data))
+    robust = _if_told(
+        "sensitivity analysis", lambda: sensitivity(roles.X, roles.y, alpha=1 - level, **data)
+    )
+    said = verdict(found.overlap, balanced, field)
+    return Findings(found, balanced, said, field, robust, curve)
+
+
+def _if_told(what: str, make: Callable[[], Found]) -> Found | None:
+    """Return what is made, or None with a note where these data do not let it be."""
+    try:
+        return make()
+    except ValueError as error:
+        note(f"no {what}: {error}")
+        return None
+
+
+@contextmanager
+def _places(plots: Path | None, json_file: Path | None, source: Path) -> Iterator[None]:
+    """Check before any work that the outputs can be made; leave no new folder if that fails."""
+    if plots and find_spec("matplotlib") is None:
+        raise MissingExtraError("matplotlib is not installed; run: pip install 'unsway[plot]'")
+    if json_file and json_file.resolve() == source.resolve():
+        raise ValueError(f"{json_file} is the table itself; give another name")
+    paths = [plots / f"{name}.{kind}" for name in PICTURES for kind in KINDS] if plots else []
+    paths += [json_file] if json_file else []
+    new = {folder for path in paths for folder in path.parents if not folder.exists()}
+    try:
+        for path in paths:
+            check_writable(path)
+        yield
+    except BaseException:
+        for folder in sorted(new, reverse=True):  # the deepest first
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], None]]:
+    """Remember Ctrl-C: compiled code may swallow it, or turn it into an error of another kind."""
+    asked: list[int] = []
+
+    def remember(number: int, frame: Any) -> None:
+        asked.append(number)
+        raise KeyboardInterrupt
+
+    def stop_if_asked() -> None:
+        if asked:
+            raise KeyboardInterrupt
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, remember)
+    try:
+        yield stop_if_asked
+    except Exception:
+        stop_if_asked()
+        raise
+    finally:
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _next(progress: Steps, description: str) -> None:
+    progress.advance()
+    progress.describe(description)
+
+
+def draw(found: Findings, folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield the pictures by path; without a curve there is no picture of it."""
+    b, curve = found.effects.nuisances.propensity, found.curve
+    makers: dict[str, Callable[[], Any]] = {
+        "forest": found.effects.plot,
+        "balance": found.balance.plot,
+        "overlap": found.effects.overlap.plot,
+    }
+    if curve is not None:
+        makers["curve"] = lambda: plot_curve(curve, scores=b)
+    for name in filter(makers.__contains__, PICTURES):
+        for kind in KINDS:
+            yield folder / f"{name}.{kind}", to_bytes(makers[name]().figure, kind)
+
+
+def to_json(found: Findings, settings: Mapping[str, Any]) -> str:
+    """Return every number as JSON; null where one is unknown."""
+    document = found.effects.to_dict()
+    document |= {
+        "balance": found.balance.to_dict(),
+        "verdict": found.verdict.to_dict(),
+        "mean_field": found.mean_field and found.mean_field.to_dict(),
+        "sensitivity": found.sensitivity and asdict(found.sensitivity),
+        "curve": found.curve and asdict(found.curve),
+        "settings": {**document["settings"], **settings},
+    }
+    return json.dumps(_plain(document), indent=1, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value JSON can hold: lists for arrays, None for NaN and infinity."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def show(found: Findings, roles: Roles) -> None:
+    """Print the effects, what they look like side by side, and how far to trust them."""
+    _show_effects(found.effects, roles)
+    for line in forest(found.effects.estimates()):
+        say(line)
+    say(f"\n{found.verdict!r}")
+    _show_overlap(found.effects)
+    _show_balance(found.balance)
+    if found.sensitivity is not None:
+        for sentence in _robustness(found.sensitivity):
+            say(sentence)
+
+
+def _show_effects(found: Effects, roles: Roles) -> None:
+    names, how = roles.names, found.settings
+    of = f"{names.target} = {names.positive}" if names.positive else f"the mean of {names.target}"
+    low, high = found.levels
+    title = f"What {names.sensitive} = {high} rather than {low} does to {of}"
+    each = found.estimates()
+    write = _writer([number for one in each.values() for number in (one.low, one.high)])
+    rows = [
+        (
+            f"{name}: {MEANINGS[name]}",
+            write(one.estimate),
+            write(one.se).removeprefix("+"),
+            write(one.low),
+            write(one.high),
+        )
+        for name, one in each.items()
+    ]
+    show_table(title, ("effect", "estimate", "se", "low", "high"), rows)
+    sizes, replicates = found.overlap.n_rows, how["n_bootstrap"]
+    method = how["method"].replace("_", " ")
+    say(
+        f"z = 1 is {high} ({sizes[1]:,} rows), z = 0 is {low} ({sizes[0]:,} rows); differences are "
+        f"z = 1 minus z = 0.\nMethod: {method}, {how['cv']} folds; low and high bound a "
+        f"{100 * how['confidence']:g}% interval by {how['interval']}"
+        + (f" of {replicates:,} replicates.\n" if replicates else ".\n")
+    )
+
+
+def _writer(numbers: list[float]) -> Callable[[float], str]:
+    """Return how to write numbers of this size, with four digits that count."""
+    size = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
+    decimals = max(0, 3 - math.floor(math.log10(size))) if size > 0 else 4
+    return lambda number: f"{number:+,.{decimals}f}"
+
+
+def forest(estimates: Mapping[str, Estimate]) -> list[str]:
+    """Return the intervals as lines of text on one axis, zero among them.
+
+    Examples
+    --------
+    >>> for line in forest({"D0": Estimate(0.8, 0.1, 0.6, 1.0)}):
+    ...     print(line)
+    D0 │                                ━━━━━━━━━━━●━━━━━━━━━━━
+       0                                                 +1.000
+    """
+    numbers = [0.0, *(end for each in estimates.values() for end in (each.low, each.high))]
+    start, end = min(numbers), max(numbers)
+    span, label = (end - start) or 1.0, max(map(len, estimates))
+
+    def place(number: float) -> int:
+        return round((number - start) / span * (FOREST_WIDTH - 1))
+
+    lines = []
+    for name, each in estimates.items():
+        bar = [" "] * FOREST_WIDTH
+        bar[place(0)] = "│"
+        for position in range(place(each.low), place(each.high) + 1):
+            bar[position] = "━"
+        bar[place(each.estimate)] = "●"
+        lines.append(f"{name:<{label}} {''.join(bar).rstrip()}")
+    axis, write = [" "] * FOREST_WIDTH, _writer(numbers)
+    for number in (0.0, start, end):  # zero first: it stays where there is no room for both
+        text = write(number) if number else "0"
+        first = min(place(number), FOREST_WIDTH - len(text))
+        if not "".join(axis[max(0, first - 1) : first + len(text) + 1]).strip():
+            axis[first : first + len(text)] = text
+    return [*lines, f"{'':<{label}} {''.join(axis).rstrip()}"]
+
+
+def _show_overlap(found: Effects) -> None:
+    seen, (low, high) = found.overlap, found.levels
+    rows = [f"{size:,.0f}" for size in seen.overlap_sizes]
+    say(
+        f"\nOverlap: {seen.share_outside:.1%} of the propensities lie outside [{seen.low:g}, "
+        f"{seen.high:g}], AUC {seen.auc:.3f}; where the groups overlap there is the worth of "
+        f"{rows[1]} rows of {high} and {rows[0]} of {low}.\n"
+    )
+
+
+def _show_balance(found: Balance) -> None:
+    sizes = np.abs(found.differences)
+    peak = np.where(np.isnan(sizes), -1, sizes).max(axis=1)
+    worst = [k for k in np.argsort(-peak, kind="stable")[:WORST_COLUMNS] if peak[k] >= 0]
+    written = [[f"{number:+.3f}" for number in found.differences[line]] for line in worst]
+    rows = [(found.names[line], *numbers) for line, numbers in zip(worst, written, strict=True)]
+    title = f"Largest differences in standard deviations ({len(rows)} of {len(found.names)})"
+    show_table(title, ("column", *found.weightings), rows)
+
+
+def _robustness(found: Sensitivity) -> Iterator[str]:
+    """Say how strong something unmeasured must be, beside the measured column that matters most."""
+    effect, write = found.effect.estimate, _writer([found.effect.low, found.effect.high])
+    yield (
+        f"\nUnmeasured: to bring the direct effect ({write(effect)} by linear regression) to zero, "
+        f"something that X does not hold would have to explain {found.robustness_value:.2%} of "
+        "what is left of both the sensitive column and the target; "
+        f"{found.robustness_value_alpha:.2%} would do to make it pass for chance."
+    )
+    known = [row for row in found.benchmarks if row.strength == 1 and not math.isnan(row.estimate)]
+    if known and effect:
+        row = min(known, key=lambda row: row.estimate / effect)
+        yield (
+            f"Were it as strong as {row.benchmark} ({row.r2_z:.2%} and {row.r2_y:.2%}), it would "
+            f"leave {write(row.estimate)} [{write(row.low)}, {write(row.high)}]."
+        )
+    if found.e_value is not None:
+        yield f"{found.e_value!r}."

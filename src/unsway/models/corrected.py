@@ -1,0 +1,186 @@
+"""The fair score in closed form: any classifier's score, corrected along the propensity."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..criteria import DirectEffect, FittedDirectEffect
+from ..roles import Floats, Roles, check_roles
+from .wrapping import (
+    WrappedClassifier,
+    checked_table,
+    fit_inner,
+    inner_classifier,
+    positive_probability,
+)
+
+
+class DirectEffectCorrector(WrappedClassifier):
+    """Take the direct effect of z out of any classifier's score, after it was fitted.
+
+    A model blind to z scores E[y | X], in which X stands in for z: E[y | b] = E[y | z=0, b] +
+    b·MFCDE(b), b the propensity score. The fair score has ½ in the place of b::
+
+        f*(X) = E[y | X] + s·(½ − b(X))·MFCDE(b(X))
+
+    At s = 1 its gap between the groups is symNIE, the part that goes through X. No loss is
+    changed and nothing is trained twice, which makes it a baseline for the penalised models and a
+    way to correct a classifier that takes no loss of ours. z is needed in ``fit`` alone.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier with ``predict_proba``, optional
+        The model of E[y | X]. Gradient boosting by default, which takes missing values and words.
+    criterion : DirectEffect, optional
+        Its propensity, degrees and basis give MFCDE(b); norm and form play no part. By default
+        ``DirectEffect(5, 2, norm="function", basis="spline")``: splines for the outcome, a
+        quadratic for the effect.
+    strength : float
+        s, from 0 (the estimator's own score) to 1 (the whole correction).
+    calibrate : bool
+        Whether E[y − p | b], what the estimator's score p misses along b, is added as well. The gap
+        is symNIE only if nothing is missed there.
+    max_clipped_share : float
+        Warn when a larger share of the training rows has a score outside [0, 1].
+    positive_level : optional
+        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted model of E[y | X].
+    propensity_ : Propensity
+        The fitted model of b.
+    surrogate_, score_surrogate_ : Surrogate
+        Of the labels and of the estimator's scores, given z and b.
+    strength_ : float
+        s.
+    clipped_share_ : float
+        Share of the training rows, by weight, with a score outside [0, 1].
+    classes_ : array of shape (2,)
+    sensitive_levels_ : tuple
+        What z = 0 and z = 1 stand for.
+
+    Notes
+    -----
+    With α̃, β̃ the surrogate of the scores p and γ = E[y | z=0, b] + ½·MFCDE(b) the fair curve of
+    the labels, the calibrated score is f = p + s·(γ(b) − α̃(b) − b·β̃(b)). It averages to γ(b)
+    among rows of one b, whatever the estimator.
+
+    The sum of a probability and a correction can leave [0, 1]. `fair_score` returns it as it is;
+    ``predict_proba`` clips it, and ``fit`` warns when that concerns many rows, because a clipped
+    score no longer has the gap of f.
+
+    The correction is a function of b: where the direct effect differs between people of one b,
+    each gets their average.
+
+    References
+    ----------
+    Di Stefano, Hickey & Vasileiou (2020), arXiv:2002.10774.
+
+    Examples
+    --------
+    At x = 0 a quarter is of z = 1, at x = 1 three quarters, and z adds .2 to P(y=1) everywhere. The
+    blind scores .25 and .75 become .25 + (½ − ¼)·.2 and .75 + (½ − ¾)·.2:
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from unsway import DirectEffect
+    >>> X, z = np.repeat([[0.0], [1.0]], 20, axis=0), np.repeat([0, 1, 0, 1], [15, 5, 5, 15])
+    >>> y = np.repeat([1, 0, 1, 0, 1, 0, 1, 0], [3, 12, 2, 3, 3, 2, 12, 3])
+    >>> tree = DecisionTreeClassifier()
+    >>> model = DirectEffectCorrector(tree, criterion=DirectEffect(propensity=tree))
+    >>> model.fit(X, y, sensitive_features=z).fair_score([[0.0], [1.0]]).round(6).tolist()
+    [0.3, 0.7]
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        criterion: Any = None,
+        strength: float = 1.0,
+        calibrate: bool = True,
+        max_clipped_share: float = 0.02,
+        positive_level: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.criterion = criterion
+        self.strength = strength
+        self.calibrate = calibrate
+        self.max_clipped_share = max_clipped_share
+        self.positive_level = positive_level
+
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Self:
+        criterion = self._check_settings()
+        model = inner_classifier(self.estimator, sample_weight)
+        X = checked_table(self, X, reset=True)
+        roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
+        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
+        self.strength_ = float(self.strength)
+        labels = roles.classes[roles.target.astype(int)]
+        self.estimator_ = fit_inner(model, X, labels, roles.weights)
+        scores = positive_probability(self.estimator_, X)
+        z, weights = roles.sensitive.values, roles.weights
+        fitted = isinstance(criterion, FittedDirectEffect)
+        effect = criterion if fitted else clone(criterion).fit(X, z, weights)
+        self.propensity_ = effect.propensity
+        self.surrogate_ = effect.surrogate(roles.target, z, weights)
+        self.score_surrogate_ = effect.surrogate(scores, z, weights)
+        self._count_clipped(scores + self.strength_ * self._correction(effect.scores), roles)
+        return self
+
+    def correction(self, X: Any) -> Floats:
+        """Return what full strength adds to the estimator's score of each row."""
+        check_is_fitted(self)
+        X = checked_table(self, X, reset=False)
+        return self._correction(self.propensity_.predict(X))
+
+    def fair_score(self, X: Any) -> Floats:
+        """Return f of each row as it is: it may lie below 0 or above 1."""
+        check_is_fitted(self)
+        X = checked_table(self, X, reset=False)
+        scores = positive_probability(self.estimator_, X)
+        return scores + self.strength_ * self._correction(self.propensity_.predict(X))
+
+    def _correction(self, b: Floats) -> Floats:
+        added = (0.5 - b) * self.surrogate_.effect(b)
+        if self.calibrate:  # E[y − p | b]: the mean of a surrogate over z is its value at z = b
+            added += self.surrogate_.outcome(b, b) - self.score_surrogate_.outcome(b, b)
+        return added
+
+    def _count_clipped(self, scores: Floats, roles: Roles) -> None:
+        outside = (scores < 0) | (scores > 1)
+        self.clipped_share_ = float(np.average(outside, weights=roles.weights))
+        if self.clipped_share_ > self.max_clipped_share:
+            warnings.warn(
+                f"{self.clipped_share_:.1%} of the corrected scores lie outside [0, 1] (more than "
+                f"{self.max_clipped_share:.1%}) and predict_proba clips them, which changes the "
+                "gap between the groups; lower the criterion's effect_degree or the strength",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _check_settings(self) -> DirectEffect | FittedDirectEffect:
+        for name in ("strength", "max_clipped_share"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise TypeError(f"{name} must be a number; got {value!r}")
+            if not 0 <= float(value) <= 1:
+                raise ValueError(f"{name} must be at least 0 and at most 1; got {value!r}")
+        if not isinstance(self.calibrate, bool | np.bool_):
+            raise TypeError(f"calibrate must be True or False; got {self.calibrate!r}")
+        if self.criterion is None:
+            return DirectEffect(5, 2, norm="function", basis="spline")
+        if not isinstance(self.criterion, DirectEffect | FittedDirectEffect):
+            raise TypeError(
+                f"criterion must be a DirectEffect, which has an effect to correct for; got "
+                f"{self.criterion!r}"
+            )
+        return self.criterion

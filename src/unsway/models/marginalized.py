@@ -1,0 +1,168 @@
+"""The discrimination-free score: fit on (X, z), average the prediction over z."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..roles import Floats, Roles, check_both_levels, check_roles, take
+from .wrapping import (
+    WrappedClassifier,
+    all_rows,
+    checked_table,
+    fit_inner,
+    inner_classifier,
+    positive_probability,
+    with_sensitive_column,
+)
+
+#: How the classifier learns about z.
+LEARNERS = ("single", "separate")
+
+
+class MarginalizedClassifier(WrappedClassifier):
+    """Fit P(y=1 | X, z) with any classifier, then score everyone as if z were not known.
+
+    The score is the prediction averaged over the two levels of z, the same for everybody::
+
+        f(X) = w₀·P(y=1 | X, z=0) + w₁·P(y=1 | X, z=1)
+
+    A model blind to z weighs the levels by b(X) = P(z | X) instead, and so lets X stand in for z.
+    With weights ½ and ½ the gap between the groups is symNIE = ½(d0 + d1), the part of the labels'
+    gap that goes through X; with other weights it is w₀·d0 + w₁·d1.
+
+    z is needed in ``fit`` alone: a score looks at both levels.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier with ``predict_proba``, optional
+        Fitted on X with z, as 0/1, for its last column. Gradient boosting by default, which takes
+        missing values and words.
+    weights : pair of float, or "prevalence"
+        w₀ and w₁, which sum to 1; or the shares of the two levels among the training rows.
+    learner : {"single", "separate"}
+        One model with z as a column, or a model for each level of z. Two models let the direct
+        effect vary with X in any way, and each learns from its own group alone.
+    positive_level : optional
+        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted model of (X, z), for ``learner="single"``.
+    estimators_ : tuple of two classifiers
+        Those of z = 0 and of z = 1, for ``learner="separate"``.
+    weights_ : tuple of float
+        w₀ and w₁.
+    classes_ : array of shape (2,)
+    sensitive_levels_ : tuple
+        What z = 0 and z = 1 stand for.
+
+    Notes
+    -----
+    f is as good as the model is where a person of this X and the other z would be: with poor
+    overlap that is extrapolation. A regularised model that shrinks the coefficients of X leaves
+    more to z, and the average then removes too much.
+
+    References
+    ----------
+    Lindholm, Richman, Tsanakas & Wüthrich (2022), "Discrimination-free insurance pricing", ASTIN
+    Bulletin 52(1), 55–89.
+
+    Examples
+    --------
+    In both groups y follows X; z adds ½:
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, z = np.array([[0.0], [0.0], [1.0]] * 4), np.array([0, 1, 1] * 4)
+    >>> X[-1], z[-1] = 1.0, 0
+    >>> y = ((z == 1) & (np.arange(12) < 6)) | (X[:, 0] == 1)
+    >>> model = MarginalizedClassifier(DecisionTreeClassifier()).fit(X, y, sensitive_features=z)
+    >>> model.predict_proba([[0.0]])[0, 1]  # ½·0 + ½·½
+    np.float64(0.25)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        weights: Any = (0.5, 0.5),
+        learner: str = "single",
+        positive_level: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.weights = weights
+        self.learner = learner
+        self.positive_level = positive_level
+
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Self:
+        if self.learner not in LEARNERS:
+            raise ValueError(f"unknown learner {self.learner!r}; choose from {', '.join(LEARNERS)}")
+        stated = _check_pair(self.weights)
+        model = inner_classifier(self.estimator, sample_weight)
+        X = checked_table(self, X, reset=True)
+        roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
+        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
+        self.weights_ = _prevalence(roles) if stated is None else stated
+        for fitted in ("estimator_", "estimators_"):
+            self.__dict__.pop(fitted, None)
+        labels = roles.classes[roles.target.astype(int)]
+        if self.learner == "single":
+            table = with_sensitive_column(X, roles.sensitive.values)
+            self.estimator_ = fit_inner(model, table, labels, roles.weights)
+        else:
+            self._fit_separately(X, labels, roles, sample_weight)
+        return self
+
+    def _fit_separately(
+        self, X: Any, labels: NDArray[Any], roles: Roles, sample_weight: Any
+    ) -> None:
+        groups = []
+        for value, level in enumerate(roles.sensitive.levels):
+            rows = np.flatnonzero(roles.sensitive.values == value)
+            weights = None if roles.weights is None else roles.weights[rows]
+            shown = level.item() if isinstance(level, np.generic) else level
+            place = f"the group of {shown!r}, which learner='separate' fits alone,"
+            check_both_levels(roles.target[rows], weights, roles.classes, place, kind="class")
+            groups.append((take(X, rows), labels[rows], weights))
+        self.estimators_ = tuple(
+            fit_inner(inner_classifier(self.estimator, sample_weight), *group) for group in groups
+        )
+
+    def fair_score(self, X: Any) -> Floats:
+        """Return the score of each row, averaged over z."""
+        check_is_fitted(self)
+        X = checked_table(self, X, reset=False)
+        if hasattr(self, "estimator_"):
+            by_level = [positive_probability(self.estimator_, all_rows(X, z)) for z in (0, 1)]
+        else:
+            by_level = [positive_probability(model, X) for model in self.estimators_]
+        return self.weights_[0] * by_level[0] + self.weights_[1] * by_level[1]
+
+
+def _check_pair(weights: Any) -> tuple[float, float] | None:
+    """Return w₀ and w₁ as stated, or None where the training rows are to say."""
+    if isinstance(weights, str):
+        if weights == "prevalence":
+            return None
+        raise ValueError(f"unknown weights {weights!r}; give a pair of numbers, or 'prevalence'")
+    try:
+        pair = tuple(weights)
+    except TypeError:
+        raise TypeError(f"weights must be a pair of numbers; got {weights!r}") from None
+    if len(pair) != 2 or not all(isinstance(weight, Real) for weight in pair):
+        raise TypeError(f"weights must be a pair of numbers; got {weights!r}")
+    zero, one = float(pair[0]), float(pair[1])
+    if not (zero >= 0 and one >= 0 and abs(zero + one - 1) <= 1e-9):
+        raise ValueError(f"weights must not be negative and must sum to 1; got {weights!r}")
+    return zero, one
+
+
+def _prevalence(roles: Roles) -> tuple[float, float]:
+    share = float(np.average(roles.sensitive.values, weights=roles.weights))
+    return 1 - share, share

@@ -1,0 +1,212 @@
+"""What estimators around a scikit-learn classifier share: checks, fitting, tables with z."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from inspect import Parameter, signature
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..roles import Floats, row_count
+from ..tables import EngineTable, check_table
+
+#: Levels a categorical column of scikit-learn's boosting may have; beyond, its codes are numbers.
+MOST_LEVELS = 255
+
+
+class TableBoosting(ClassifierMixin, BaseEstimator):
+    """scikit-learn's histogram gradient boosting on any table: NaN and words may stand.
+
+    Small trees and no hold-out, so that what comes out does not depend on a seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([["a", 1.0], ["b", None]] * 40, dtype=object)
+    >>> TableBoosting().fit(X, [0, 1] * 40).predict(X[:2]).tolist()
+    [0, 1]
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the table's levels and grow the trees."""
+        self.table_ = EngineTable.of(check_table(X))
+        matrix = self.table_.matrix(check_table(X))
+        self.known_ = ~np.isnan(matrix).all(axis=0)  # scikit-learn cannot bin an empty column
+        levels = np.array([len(self.table_.levels.get(name, ())) for name in self.table_.names])
+        self.model_ = HistGradientBoostingClassifier(
+            max_leaf_nodes=8,
+            early_stopping=False,
+            categorical_features=((levels > 0) & (levels <= MOST_LEVELS))[self.known_],
+            random_state=0,
+        ).fit(matrix[:, self.known_], y, sample_weight)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class for each row."""
+        check_is_fitted(self)
+        matrix = self.table_.matrix(check_table(X, smallest=1))
+        return np.asarray(self.model_.predict_proba(matrix[:, self.known_]))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most likely class of each row."""
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        return tags
+
+
+class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """A fair score around a scikit-learn classifier, `estimator`, of which there may be none."""
+
+    estimator: Any
+    classes_: NDArray[Any]
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit on covariates X, binary labels y and the sensitive attribute.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Covariates, without the sensitive attribute.
+        y : column of length n_samples
+            Labels of two classes.
+        sensitive_features : column of length n_samples
+            The sensitive attribute, two levels. Not needed after ``fit``.
+        sample_weight : column of length n_samples, optional
+            Weights of the rows.
+        """
+        fresh = copy(self)._fit(X, y, sensitive_features, sample_weight)
+        self.__dict__ = fresh.__dict__  # at once, so that a refit that fails changes nothing
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Self:
+        """Check and fit."""
+
+    @abstractmethod
+    def fair_score(self, X: Any) -> Floats:
+        """Return the score of each row as it is: it may lie below 0 or above 1."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of both classes for each row, clipped to [0, 1]."""
+        scores = np.clip(self.fair_score(X), 0, 1)
+        return np.column_stack([1 - scores, scores])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more likely class of each row."""
+        scores = self.predict_proba(X)[:, 1]
+        return np.asarray(self.classes_[(scores > 0.5).astype(int)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = allows_missing(self.estimator)
+        return tags
+
+
+def inner_classifier(estimator: Any, sample_weight: Any = None) -> Any:
+    """Return a fresh copy of the user's classifier, or of the default; refuse what cannot serve."""
+    if estimator is None:
+        return TableBoosting()
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"estimator must be a scikit-learn classifier, such as LogisticRegression(); got "
+            f"{estimator!r}"
+        )
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"{type(estimator).__name__} has no predict_proba, which the score is made of; use a "
+            "classifier that has it, or wrap this one in CalibratedClassifierCV"
+        )
+    if sample_weight is not None and not _takes_weights(estimator):
+        raise TypeError(
+            f"{type(_last_step(estimator)).__name__}.fit takes no sample_weight; leave the "
+            "weights out or use another estimator"
+        )
+    return clone(estimator)
+
+
+def fit_inner(model: Any, X: Any, labels: NDArray[Any], sample_weight: Floats | None) -> Any:
+    """Fit a classifier, its weights handed to the last step if it is a pipeline."""
+    last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+    weights = {} if sample_weight is None else {f"{last}sample_weight": sample_weight}
+    with sklearn.config_context(enable_metadata_routing=False):  # nobody can ask for them in here
+        return model.fit(X, labels, **weights)
+
+
+def positive_probability(model: Any, X: Any) -> Floats:
+    """Return a fitted binary classifier's P(second class | X)."""
+    return np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
+
+
+def checked_table(model: Any, X: Any, *, reset: bool) -> Any:
+    """Check the shape and the names of a table; what it may hold is the inner classifier's say."""
+    X = check_table(X, smallest=2 if reset else 1)
+    validate_data(model, X, skip_check_array=True, reset=reset)
+    return X
+
+
+def allows_missing(estimator: Any) -> bool:
+    """Return whether the classifier inside says that it takes NaN."""
+    return estimator is None or bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def with_sensitive_column(X: Any, z: Floats) -> Any:
+    """Return a table with z as its last column, under a name that no other column has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with_sensitive_column(np.array([[5.0], [6.0]]), np.array([0.0, 1.0])).tolist()
+    [[5.0, 0.0], [6.0, 1.0]]
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        backend = nw.get_native_namespace(frame)
+        series = nw.from_dict({"z": z}, backend=backend)["z"]
+        return frame.with_columns(series.alias(_free_name(list(frame.columns)))).to_native()
+    array = np.asarray(X)
+    if array.dtype.kind == "f":
+        z = z.astype(array.dtype)
+    elif array.dtype.kind in "US":  # beside words a number stays a number
+        array = array.astype(object)
+    return np.column_stack([array, z])
+
+
+def all_rows(X: Any, level: int) -> Any:
+    """Return the table as if every row were of this level of z."""
+    return with_sensitive_column(X, np.full(row_count(X), float(level)))
+
+
+def _free_name(names: list[Any]) -> Any:
+    if names and not any(isinstance(name, str) for name in names):
+        return max(names) + 1  # pandas numbers columns that have no names
+    name = "sensitive_features"
+    while name in names:
+        name += "_"
+    return name
+
+
+def _last_step(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _takes_weights(estimator: Any) -> bool:
+    parameters = signature(_last_step(estimator).fit).parameters
+    passes_on = any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
+    return passes_on or "sample_weight" in parameters
