@@ -1,0 +1,239 @@
+"""Every method in worlds whose fair score is known: how close it comes, and what it costs.
+
+The noise floor is the same booster trained on labels drawn from the fair score itself. Direct
+effect left is the scores' gap between the groups less the fair score's gap on the same rows: in the
+population that is gap − symNIE, and most of the sampling noise cancels.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from booster import DEPTH, ETA, HELD_OUT, Booster
+from joblib import Parallel, delayed, parallel_config
+from methods import METHODS, Fit, Rows, fit_all, fit_peers, time_propensity, usable_methods
+from peers import NETWORK
+from records import (
+    Record,
+    Records,
+    append_table,
+    arguments,
+    best_settings,
+    default_settings,
+    grid,
+    with_error,
+)
+from sklearn.metrics import log_loss
+from tables import write_table
+from threadpoolctl import threadpool_limits
+
+from unsway import make_world, score_gap
+from unsway.datasets import WORLDS, SyntheticData
+
+Cells = Mapping[str, Mapping[str, Sequence[Record]]]
+
+ROWS, TEST_ROWS, SEEDS = 50_000, 50_000, 5
+QUICK_ROWS, QUICK_WORLDS = 4_000, ("paper", "opposed_effects")
+FLOOR_DRAWS = 3
+FLOOR, NETWORK_FLOOR, PROPENSITY = "floor", "floor of the network", "propensity score alone"
+#: Method with another base model → its floor.
+OTHER_FLOORS = {"fairret, network": NETWORK_FLOOR, NETWORK_FLOOR: NETWORK_FLOOR}
+
+
+def measure_world(world: str, seed: int, rows: int, methods: Sequence[str], again: bool) -> None:
+    """Measure the methods that have no record yet for this draw of a world."""
+    warnings.simplefilter("ignore")  # poor overlap is the point of some worlds
+    records = _records(world, seed, rows)
+    if again:
+        records.forget(methods)
+    missing = records.missing(methods)
+    train = make_world(world, rows, random_state=2 * seed)
+    test = make_world(world, TEST_ROWS, random_state=2 * seed + 1)
+    with threadpool_limits(1):
+        for floor in records.missing([FLOOR, *({NETWORK_FLOOR} & _floors(methods))]):
+            fits = _floor(floor, train, test, seed)
+            records.add(fits[:1], lambda _, fits=fits: _mean([judge(fit, test) for fit in fits]))
+        if records.missing([PROPENSITY]):
+            fit = Fit(PROPENSITY, "", np.empty(0), *time_propensity(_rows(train)))
+            records.add([fit], lambda _: {})
+        fits = fit_all(missing, _rows(train), _rows(test))
+        records.add(fits, lambda fit: judge(fit, test))
+    print(f"{world}, seed {seed}: {len(missing)} methods", flush=True)
+
+
+def judge(fit: Fit, test: SyntheticData) -> Record:
+    """Return a method's figures on the test rows."""
+    p = fit.scores
+    left = score_gap(None, p - test.fair_score, sensitive_features=test.z)
+    return {
+        "rmse": float(np.sqrt(np.mean((p - test.fair_score) ** 2))),
+        "left": left,
+        "accuracy": float(np.mean((p > 0.5) == test.y)),
+        "log_loss": float(log_loss(test.y, np.clip(p, 0, 1))),
+    }
+
+
+def _floors(methods: Sequence[str]) -> set[str]:
+    return {OTHER_FLOORS.get(method, FLOOR) for method in methods}
+
+
+def _floor(floor: str, train: SyntheticData, test: SyntheticData, seed: int) -> list[Fit]:
+    """Fit the base model on labels drawn from the fair score, a few times."""
+    rng = np.random.default_rng([seed, 1])  # a stream the world has not used
+    fits = []
+    for draw in rng.random((FLOOR_DRAWS, len(train.y))):
+        labels = (draw < train.fair_score).astype(int)
+        if floor == NETWORK_FLOOR:
+            (fit,) = fit_peers([NETWORK], Rows(train.X, labels, train.z), _rows(test))
+            return [replace(fit, method=floor)]  # one draw: networks vary little
+        p = Booster(_rows(train).held()).fit(train.X, labels).predict_proba(test.X)[:, 1]
+        fits.append(Fit(floor, "", p, 1.0, 1.0))
+    return fits
+
+
+def _mean(records: Sequence[Record]) -> Record:
+    return {key: float(np.mean([record[key] for record in records])) for key in records[0]}
+
+
+def _rows(data: SyntheticData) -> Rows:
+    return Rows(data.X, data.y, data.z)
+
+
+def _records(world: str, seed: int, rows: int) -> Records:
+    return Records(f"known_truth/{world}-{rows}-{seed}")
+
+
+def write_page(
+    path: Path, worlds: Sequence[str], seeds: int, rows: int, versions: Mapping[str, str]
+) -> None:
+    """Write every table from the records."""
+    draws = {
+        world: [_with_ratio(_records(world, seed, rows).records) for seed in range(seeds)]
+        for world in worlds
+    }
+    best = {
+        world: best_settings(found, lambda run: run.get("rmse", 0.0))
+        for world, found in draws.items()
+    }
+    default = {world: default_settings(found) for world, found in draws.items()}
+    columns = ("method", *worlds)
+    write_table(
+        path,
+        "Every method in worlds of known truth: RMSE to the fair score, over the noise floor",
+        _notes(seeds, rows, versions),
+        columns,
+        grid(_having(best, "ratio"), lambda runs: with_error([r["ratio"] for r in runs], ".2f")),
+        ("unsway", "xgboost-cpu", "numpy", "scikit-learn"),
+    )
+    for heading, note, key, form in (
+        ("Direct effect left", "Below 0 too much was removed.", "left", "+.3f"),
+        ("RMSE to the fair score", "", "rmse", ".4f"),
+        ("Accuracy", "Of labels that hold the direct effect: the blind model's is no goal.",
+         "accuracy", ".4f"),
+        ("Log-loss", "", "log_loss", ".4f"),
+        ("Fit time over a plain fit", "A whole fit, with the propensity score where a method has "
+         "one; CPU time of one thread, each beside a plain fit of its own.", "time", ".1f"),
+    ):  # fmt: skip
+        rows_of = grid(
+            _having(best, key),
+            lambda runs, key=key, form=form: with_error([r[key] for r in runs], form),
+        )
+        append_table(path, heading, note, columns, rows_of)
+    peers = {
+        world: {
+            method: runs
+            for method, runs in found.items()
+            if len({r["setting"] for draw in draws[world] for r in draw if r["method"] == method})
+            > 1
+        }
+        for world, found in best.items()
+    }
+    append_table(
+        path,
+        "Settings of the peers",
+        "The one chosen in each world, and the ratio of RMSE to the floor at the peer's default.",
+        columns,
+        grid(
+            {
+                world: {
+                    method: [{**runs[0], "default": default[world][method]}]
+                    for method, runs in found.items()
+                }
+                for world, found in peers.items()
+            },
+            _setting,
+        ),
+    )
+
+
+def _having(best: Cells, key: str) -> Cells:
+    """Leave out methods without this figure, and floors where it says nothing."""
+    dull = (FLOOR, NETWORK_FLOOR) if key == "time" else ()
+    return {
+        world: {m: runs for m, runs in found.items() if key in runs[0] and m not in dull}
+        for world, found in best.items()
+    }
+
+
+def _with_ratio(records: Sequence[Record]) -> list[Record]:
+    """Return a draw's records with the ratio of RMSE to the floor of the same base model."""
+    floors = {r["method"]: r["rmse"] for r in records if r["method"] in (FLOOR, NETWORK_FLOOR)}
+    return [
+        {**r, "ratio": r["rmse"] / floors.get(OTHER_FLOORS.get(r["method"], FLOOR), np.nan)}
+        if "rmse" in r
+        else r
+        for r in records
+    ]
+
+
+def _setting(runs: Sequence[Record]) -> str:
+    ratio = np.mean([run["ratio"] for run in runs[0]["default"]])
+    return f"{runs[0]['setting']}; default {ratio:.2f}"
+
+
+def _notes(seeds: int, rows: int, versions: Mapping[str, str]) -> tuple[str, ...]:
+    peers = ", ".join(f"{name} {number}" for name, number in versions.items())
+    return (
+        f"XGBoost, η {ETA}, depth {DEPTH}, {HELD_OUT:.0%} held out to stop early by, the same rows "
+        f"for all; {rows:,} rows to train on, {TEST_ROWS:,} fresh ones to judge by; mean ± "
+        f"standard error over {seeds} seeds. The floor is the same booster trained on labels drawn "
+        f"from the fair score, {FLOOR_DRAWS} draws a seed.",
+        "",
+        "A peer stands at the setting with the lowest mean RMSE to the fair score in each world, "
+        "which a user could not know: that favours the peers. They aim at parity or equal error "
+        "rates, not at the direct effect. ExponentiatedGradient's score is the mean score of its "
+        "predictors by their weights; CorrelationRemover also needs z to predict; FairGBM is a "
+        "fork of LightGBM, with 4 leaves and the same η and hold-out; `fairret, network`, with 32 "
+        "hidden units, stands over a floor of its own.",
+        *(("", f"Peers: {peers}.") if peers else ()),
+    )
+
+
+def main() -> None:
+    """Measure what is missing, and write the page beside this script."""
+    options = arguments("worlds", WORLDS, SEEDS, rows=ROWS)
+    methods, versions = usable_methods(options.methods)
+    worlds, seeds, rows = options.names, options.seeds, options.rows
+    if options.quick:
+        worlds = [world for world in worlds if world in QUICK_WORLDS]
+        seeds, rows = 1, QUICK_ROWS
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        Parallel(n_jobs=options.jobs)(
+            delayed(measure_world)(world, seed, rows, methods, options.again)
+            for seed in range(seeds)
+            for world in worlds
+        )
+    whole = rows == ROWS and set(options.methods) == set(METHODS) and worlds == list(WORLDS)
+    path = options.output or Path(__file__).with_suffix(".md")
+    if not whole and options.output is None:  # a part is shown, and does not replace the page
+        path = Path(tempfile.mkdtemp()) / path.name
+    write_page(path, worlds, seeds, rows, versions)
+
+
+if __name__ == "__main__":
+    main()
