@@ -161,9 +161,11 @@ def test_every_line_lies_inside_its_panel(experiment):
 
 def test_the_story_ends_with_the_direct_effect_removed():
     story = tell_story(n_samples=20_000, random_state=1)
-    blind, parity, fair = story.chapters
+    blind, parity, fair, target = story.chapters
     assert blind.direct_effect_left > 0.1
     assert parity.direct_effect_left < -0.1
     assert abs(fair.direct_effect_left) < 0.02
     assert fair.distance_to_fair < 0.03 < blind.distance_to_fair
+    assert abs(target.direct_effect_left) < 0.01
+    assert target.distance_to_fair < 0.02
     assert to_bytes(plot_story(story), "svg").startswith(b"<?xml")

@@ -17,6 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 
 class Steps:
@@ -59,7 +60,7 @@ def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=Console(stderr=True, emoji=False)) as progress:
         yield ShownSteps(progress, total, description)
 
 
@@ -67,20 +68,21 @@ def show_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True
 ) -> None:
     """Print a table; the first column names the rows, the others hold numbers or words."""
-    table = Table(title=escape(title), title_justify="left", title_style="bold")
+    table = Table(title=Text(title), title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
         justify: JustifyMethod = "right" if position and numbers else "left"
-        table.add_column(escape(column), justify=justify, overflow="fold")
+        table.add_column(Text(column), justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
-    Console().print(table)
+        table.add_row(*map(Text, row))
+    Console(emoji=False).print(table)
 
 
 def say(text: str) -> None:
     """Print a line."""
-    Console().print(escape(text), highlight=False, soft_wrap=True)
+    Console(emoji=False).print(Text(text), soft_wrap=True)
 
 
 def note(text: str) -> None:
     """Print a line on standard error."""
-    Console(stderr=True).print(f"[yellow]Note:[/] {escape(text)}", highlight=False, soft_wrap=True)
+    line = Text.assemble(("Note:", "yellow"), " ", text)
+    Console(stderr=True, emoji=False).print(line, soft_wrap=True)

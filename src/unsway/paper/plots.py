@@ -50,7 +50,7 @@ def plot_synthetic(experiment: SyntheticExperiment) -> Any:
 def plot_story(story: Story) -> Any:
     """Draw each model's score gap beside the fair one, and its coefficients; return the Figure."""
     pyplot = load("matplotlib.pyplot", "plot")
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     names = [chapter.model for chapter in story.chapters]
     left.bar(names, [chapter.gap for chapter in story.chapters], width=0.55, color="#0072B2")
     left.axhline(story.effects.symNIE, color="#D55E00", linewidth=1.4, label="fair gap")

@@ -11,6 +11,7 @@ import numpy as np
 from .. import (
     DirectEffect,
     FairLogisticRegression,
+    FairTarget,
     Parity,
     make_synthetic,
     score_gap,
@@ -42,7 +43,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Story:
-    """The three models, and the truth they are judged by."""
+    """The four models, and the truth they are judged by."""
 
     chapters: tuple[Chapter, ...]
     effects: TrueEffects
@@ -57,7 +58,7 @@ def tell_story(
     random_state: int = 0,
     on_model: Callable[[str], None] | None = None,
 ) -> Story:
-    """Train the three models on the paper's synthetic data and judge them on fresh rows."""
+    """Train the four models on the paper's synthetic data and judge them on fresh rows."""
     check_strength(strength)
     train = make_synthetic(n_samples, random_state=2 * random_state)
     test = make_synthetic(n_samples, random_state=2 * random_state + 1)
@@ -65,6 +66,7 @@ def tell_story(
         "blind": FairLogisticRegression(Parity(), strength=0),
         "parity": FairLogisticRegression(Parity(), strength=strength),
         "direct effect": FairLogisticRegression(DirectEffect(), strength=strength),
+        "fair target": FairLogisticRegression(FairTarget()),
     }
     chapters = []
     for name, model in models.items():
