@@ -18,6 +18,7 @@ from booster import DEPTH, ETA, HELD_OUT, Booster
 from joblib import Parallel, delayed, parallel_config
 from methods import METHODS, Fit, Rows, fit_all, fit_peers, time_propensity, usable_methods
 from peers import NETWORK
+from pictures import draw_ratios
 from records import (
     Record,
     Records,
@@ -121,6 +122,7 @@ def write_page(
         for world, found in draws.items()
     }
     default = {world: default_settings(found) for world, found in draws.items()}
+    draw_ratios(best, path.with_suffix(".svg"), highlighted="fair target")
     columns = ("method", *worlds)
     write_table(
         path,
@@ -201,8 +203,9 @@ def _notes(seeds: int, rows: int, versions: Mapping[str, str]) -> tuple[str, ...
     return (
         f"XGBoost, η {ETA}, depth {DEPTH}, {HELD_OUT:.0%} held out to stop early by, the same rows "
         f"for all; {rows:,} rows to train on, {TEST_ROWS:,} fresh ones to judge by; mean ± "
-        f"standard error over {seeds} seeds. The floor is the same booster trained on labels drawn "
-        f"from the fair score, {FLOOR_DRAWS} draws a seed.",
+        f"standard error over {seeds} draws of the world, or as many as stand beside a method. "
+        "The floor is the same booster trained on labels drawn from the fair score, "
+        f"{FLOOR_DRAWS} times a draw.",
         "",
         "A peer stands at the setting with the lowest mean RMSE to the fair score in each world, "
         "which a user could not know: that favours the peers. They aim at parity or equal error "

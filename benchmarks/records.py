@@ -111,13 +111,23 @@ def grid(
 ) -> list[tuple[str, ...]]:
     """Return a row per method and a column per data set, from data set → method → records."""
     methods = ordered({method for found in cells.values() for method in found})
+    draws = {
+        method: max(len(found[method]) for found in cells.values() if method in found)
+        for method in methods
+    }
     return [
         (
-            method + " (peer)" * (method in PEERS),
+            _label(method, draws[method], max(draws.values())),
             *(cell(found[method]) if method in found else "–" for found in cells.values()),
         )
         for method in methods
     ]
+
+
+def _label(method: str, draws: int, most: int) -> str:
+    """Return a method's name, whose it is, and on how many draws it ran if on fewer than others."""
+    notes = ["peer"] * (method in PEERS) + [f"{draws} of {most} draws"] * (draws < most)
+    return f"{method} ({', '.join(notes)})" if notes else method
 
 
 def append_table(

@@ -90,7 +90,7 @@ def estimate_effects(
     outcome_degree, effect_degree, basis
         Of the surrogate, as in `fit_surrogate`.
     nuisances : Nuisances, optional
-        Predictions made before, in place of fitting.
+        Predictions made before, in place of fitting; a bootstrap fits the models again.
     sample_weight : column of length n, optional
         Weights of the rows.
     positive_level : optional
@@ -123,23 +123,26 @@ def estimate_effects(
     _check_choices(method, interval, confidence, n_bootstrap)
     check_degrees(outcome_degree, effect_degree, basis)
     people = check_people(X, y, sensitive_features, sample_weight, positive_level)
-    cross_fit = CrossFit.of(
-        X,
-        people.z,
-        binary=people.binary,
-        propensity_model=propensity_model,
-        outcome_model=outcome_model,
-        needs_outcome=method == "doubly_robust",
-        cv=cv,
-        clip=clip,
-        seed=random_state,
-        weights=people.weights,
-    )
+    needs_outcome = method == "doubly_robust"
     surrogate = SurrogateEstimator(outcome_degree, effect_degree, basis)
     choices: dict[str, Estimator] = {"doubly_robust": doubly_robust, "weighting": weighting}
-    refit = _Refit(cross_fit, choices.get(method, surrogate), people)
+    refit = _Refit(None, choices.get(method, surrogate), people)
+    if nuisances is None or interval == "bootstrap":
+        cross_fit = CrossFit.of(
+            X,
+            people.z,
+            binary=people.binary,
+            propensity_model=propensity_model,
+            outcome_model=outcome_model,
+            needs_outcome=needs_outcome,
+            cv=cv,
+            clip=clip,
+            seed=random_state,
+            weights=people.weights,
+        )
+        refit = replace(refit, cross_fit=cross_fit)
     nuisances = refit.nuisances() if nuisances is None else nuisances
-    check_nuisances(nuisances, people.z, needs_outcome=method == "doubly_robust")
+    check_nuisances(nuisances, people.z, needs_outcome=needs_outcome)
     found, replicates = refit.effects(nuisances), None
     seen = overlap(nuisances.propensity, people.z, sample_weight=people.weights)
     _warn_about_overlap(seen, nuisances, clip, max_extreme_share)
@@ -247,11 +250,12 @@ def check_people(
 class _Refit:
     """The estimates from any rows, every model fitted again."""
 
-    cross_fit: CrossFit
+    cross_fit: CrossFit | None
     estimator: Estimator
     people: People
 
     def nuisances(self, rows: Rows | None = None) -> Nuisances:
+        assert self.cross_fit is not None  # noqa: S101
         return self.cross_fit.fit(self.people.y, self.people.z, self.people.weights, rows)
 
     def effects(self, nuisances: Nuisances, rows: Rows | slice = slice(None)) -> Effect:
