@@ -109,6 +109,9 @@ OURS: dict[str, Factory] = {
     "function norm (2,1), λ=.9": boosted(
         "DirectEffect", 0.9, outcome_degree=2, effect_degree=1, norm="function"
     ),
+    "function norm (2,1), fair base rate, λ=.9": boosted(
+        "DirectEffect", 0.9, outcome_degree=2, effect_degree=1, norm="function", base_rate="fair"
+    ),
     "fair target": boosted("FairTarget", 1.0),
     "fair target, not corrected": boosted("FairTarget", 1.0, correction_degree=None),
     "fair target, trees only": boosted("FairTarget", 1.0, **TREES),

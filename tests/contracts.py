@@ -1,7 +1,7 @@
 """Criteria and engines to test by, the properties each must keep, and the data they share.
 
-A new criterion is added to `CRITERIA`, a new boosting engine to `ENGINES`; every property below,
-and every test marked `each_engine`, then holds it to account.
+A new penalty is added to `CRITERIA`, new fair targets to `FAIR_TARGETS`, a new boosting engine to
+`ENGINES`; every property below, and every test marked `each_engine`, then holds it to account.
 """
 
 from __future__ import annotations
@@ -18,11 +18,19 @@ from hypothesis import assume, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
 
 import unsway
 from unsway.core import FORMS, Expansion, Objective, Penalty
-from unsway.criteria import NORMS, DirectEffect, EqualizedOdds, EqualOpportunity, Parity
+from unsway.criteria import (
+    NORMS,
+    DirectEffect,
+    EqualizedOdds,
+    EqualOpportunity,
+    FairTarget,
+    Parity,
+)
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +55,7 @@ def direct_effect(outcome_degree: int = 1, effect_degree: int = 0, **options: An
     return DirectEffect(outcome_degree, effect_degree, propensity=KnownScore(), **options)
 
 
-#: Every criterion of the library, by a name that tells its settings.
+#: Every criterion of the library that is a penalty, by a name that tells its settings.
 CRITERIA = {
     "parity": Parity(),
     "equal opportunity": EqualOpportunity(),
@@ -61,6 +69,25 @@ CRITERIA = {
     "direct effect (5,3), spline": direct_effect(5, 3, norm="function", basis="spline"),
     "direct effect (5,4), spline": direct_effect(5, 4, norm="function", basis="spline"),
 }
+
+#: A model with one answer, whatever the order of the rows and however weights are written.
+EXACT = LogisticRegression(solver="newton-cholesky", tol=1e-12)
+
+
+def fair_target(**options: Any) -> FairTarget:
+    """Return fair targets from models that are quick and exact."""
+    return FairTarget(**{"outcome_model": EXACT, "propensity_model": EXACT, **options})
+
+
+#: Fair targets, which are no penalty, by a name that tells their settings.
+FAIR_TARGETS = {
+    "fair target": fair_target(),
+    "fair target, not corrected": fair_target(correction_degree=None),
+    "fair target, one fold": fair_target(cv=1),
+    "fair target, stacked": fair_target(outcome_model=[EXACT, clone(EXACT).set_params(C=0.1)]),
+}
+
+each_fair_target = pytest.mark.parametrize("criterion", FAIR_TARGETS.values(), ids=FAIR_TARGETS)
 
 each_criterion = pytest.mark.parametrize("criterion", CRITERIA.values(), ids=CRITERIA)
 
@@ -112,6 +139,14 @@ def penalty_of(criterion: Any, people: People, weights: Floats | None = None) ->
     return fitted.penalty(people.y, people.z, weights)
 
 
+def shifted_objective(
+    people: People, strength: float = 0.7, weights: Floats | None = None
+) -> Objective:
+    """Return the log-loss against labels shifted by a made-up effect, some beyond 0 and 1."""
+    shift = (0.5 - people.z) * (0.9 * people.b - 0.2)
+    return Objective(Penalty.none(len(people.y)), people.y, strength, weights, shift)
+
+
 @st.composite
 def objectives(draw: Callable[..., Any]) -> tuple[Objective, Floats]:
     """Draw an objective and a margin: any size, separation, criterion, strength and weights."""
@@ -121,8 +156,11 @@ def objectives(draw: Callable[..., Any]) -> tuple[Objective, Floats]:
     outcome = draw(st.integers(effect + 1, 3))
     options = {"form": draw(st.sampled_from(FORMS)), "max_extreme_share": 1.0}
     direct = [direct_effect(outcome, effect, norm=norm, **options) for norm in NORMS]
-    criterion = draw(st.sampled_from([*direct, Parity(), EqualizedOdds()]))
+    criterion = draw(st.sampled_from([*direct, Parity(), EqualizedOdds(), None]))
     weights = people.weights / 2 if draw(st.booleans()) else None
+    if criterion is None:
+        strength = draw(st.sampled_from([0.0, 0.5, 1.0]))
+        return shifted_objective(people, strength, weights), people.margin
     penalty = penalty_of(criterion, people, weights)
     assume(is_smooth_at(penalty, people.scores))
     strength = draw(st.sampled_from([0.0, 0.3, 0.5, 0.9, 0.975]))
@@ -323,7 +361,9 @@ class BoostingEngine:
     #: Lets a leaf hold a single row.
     fine: dict[str, Any] = field(default_factory=dict)
 
-    def classifier(self, criterion: Any = None, strength: float = 0.9, **settings: Any) -> Any:
+    def classifier(
+        self, criterion: Any = None, strength: float | None = 0.9, **settings: Any
+    ) -> Any:
         """Return our classifier with quick trees and one thread, unless told otherwise."""
         settings = {"n_jobs": 1, "params": self.quick, **settings}
         return getattr(unsway, self.classifier_name)(criterion, strength, **settings)

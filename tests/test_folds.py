@@ -42,3 +42,12 @@ def test_missing_values_and_categories_have_their_part():
     assert np.array_equal(
         np.bincount(fold_numbers(frame, Z, 4)), np.bincount(fold_numbers(shuffled, Z[order], 4))
     )
+
+
+def test_ties_tell_rows_apart_that_are_alike():
+    X, z, y = np.zeros((8, 1)), np.zeros(8), np.arange(8) % 4.0
+    order = np.random.default_rng(0).permutation(8)
+    folds = fold_numbers(X, z, 4, ties=[y])
+    shuffled = fold_numbers(X[order], z[order], 4, ties=[y[order]])
+    for label in range(4):
+        assert sorted(folds[y == label]) == sorted(shuffled[y[order] == label])

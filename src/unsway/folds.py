@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
@@ -13,8 +14,12 @@ from .roles import Column, Floats, columns
 Keys = NDArray[np.uint64]
 
 
-def fold_numbers(X: Any, z: Floats, n_folds: int, seed: int = 0) -> NDArray[np.intp]:
+def fold_numbers(
+    X: Any, z: Floats, n_folds: int, seed: int = 0, *, ties: Sequence[Floats] = ()
+) -> NDArray[np.intp]:
     """Return a fold per row, each level of z spread evenly, the same in whatever order rows come.
+
+    Rows alike in X and z are told apart by ``ties``, such as labels and weights.
 
     Examples
     --------
@@ -30,7 +35,8 @@ def fold_numbers(X: Any, z: Floats, n_folds: int, seed: int = 0) -> NDArray[np.i
     folds = np.empty(len(z), dtype=np.intp)
     for level in np.unique(z):
         rows = np.flatnonzero(z == level)
-        folds[rows[np.argsort(keys[rows])]] = np.arange(len(rows)) % n_folds
+        order = np.lexsort([*(values[rows] for values in ties), keys[rows]])  # the last is first
+        folds[rows[order]] = np.arange(len(rows)) % n_folds
     return folds
 
 

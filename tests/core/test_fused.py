@@ -4,7 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
-from contracts import CRITERIA, assert_close, each_criterion, make_people, objectives, penalty_of
+from contracts import (
+    CRITERIA,
+    assert_close,
+    each_criterion,
+    make_people,
+    objectives,
+    penalty_of,
+    shifted_objective,
+)
 from contracts import varied as examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -178,3 +186,60 @@ def test_the_columns_are_kept_in_single_precision_only():
     kept = FusedDerivatives(objective).objective
     assert {kept.penalty.matrix.dtype, kept.target.dtype} == {np.dtype(np.float32)}
     assert kept.total_weight == objective.total_weight
+
+
+@each_curvature
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
+def test_shifted_labels_beyond_one_block_have_the_objectives_derivatives(
+    curvature, weighted, strength
+):
+    people = make_people(fused._BLOCK_ROWS + 1_000, seed=7)
+    objective = shifted_objective(people, strength, people.weights if weighted else None)
+    assert_same(objective, people.margin.astype(np.float32), curvature)
+
+
+@pytest.mark.parametrize("block_rows", [1, 59, 60, 61])
+def test_the_size_of_a_block_does_not_matter_to_shifted_labels(block_rows, monkeypatch):
+    people = make_people(60)
+    objective = shifted_objective(people)
+    whole = [part.copy() for part in FusedDerivatives(objective)(people.margin, 1.0)]
+    monkeypatch.setattr(fused, "_BLOCK_ROWS", block_rows)
+    for one, other in zip(FusedDerivatives(objective)(people.margin, 1.0), whole, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_shifted_labels_without_strength_are_the_labels_to_the_last_bit():
+    people = make_people(500, seed=8)
+    parity = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.0)
+    shifted = FusedDerivatives(shifted_objective(people), "adaptive")(people.margin, 0.0)
+    plain = FusedDerivatives(parity, "adaptive")(people.margin, 0.0)
+    for one, other in zip(shifted, plain, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_every_choice_of_curvature_is_the_same_for_shifted_labels():
+    people = make_people(100, seed=9)
+    found = [
+        FusedDerivatives(shifted_objective(people), name, 0.1)(people.margin, 1.0)[1]
+        for name in fused.BOOSTING_CURVATURES
+    ]
+    assert_close(found[0], people.scores * (1 - people.scores), 1e-6)
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
+
+
+def test_a_pickle_of_shifted_labels_gives_the_same():
+    people = make_people(200, seed=6)
+    derivatives = FusedDerivatives(shifted_objective(people, 0.7, people.weights), "bound", 0.1)
+    again = pickle.loads(pickle.dumps(derivatives))  # noqa: S301
+    for one, other in zip(again(people.margin, 1.0), derivatives(people.margin, 1.0), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert again.objective.shift.dtype == np.float32
+
+
+@pytest.mark.parametrize("strength", [-0.1, 1.1, np.nan])
+def test_a_strength_outside_its_range_is_refused_for_shifted_labels_too(strength):
+    people = make_people(20)
+    with pytest.raises(ValueError, match="strength must be at least 0 and at most 1"):
+        FusedDerivatives(shifted_objective(people))(people.margin, strength)

@@ -6,10 +6,18 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from contracts import assert_close, direct_effect, make_people, numerical_derivative, penalty_of
+from contracts import (
+    assert_close,
+    direct_effect,
+    make_people,
+    numerical_derivative,
+    penalty_of,
+    shifted_objective,
+)
 from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
 
-from unsway.core import Objective, newton
+from unsway.core import Objective, Penalty, newton
 from unsway.core.newton import LinearProblem, solve_semidefinite
 from unsway.criteria import Parity
 
@@ -227,3 +235,50 @@ def test_more_strength_leaves_no_more_penalty():
     ]
     assert left == sorted(left, reverse=True)
     assert left[-1] < left[0] / 10
+
+
+def shifted_problem(strength, weighted=False, **options):
+    people = make_people(300, seed=4)
+    objective = shifted_objective(people, strength, people.weights if weighted else None)
+    return LinearProblem(objective, np.column_stack([people.b - 0.5, people.X[:, 1]]), **options)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("strength", [0.3, 1.0])
+def test_shifted_labels_have_the_optimum_of_two_weighted_copies_of_each_row(strength, weighted):
+    # weight t at label 1 and 1 − t at label 0: only where t lies between them
+    problem = shifted_problem(strength, weighted)
+    targets = problem.objective.shifted_target()
+    inside = (targets >= 0) & (targets <= 1)
+    objective = Objective(
+        Penalty.none(int(inside.sum())),
+        problem.objective.target[inside],
+        strength,
+        None if not weighted else problem.objective.sample_weight[inside],
+        problem.objective.shift[inside],
+    )
+    found = LinearProblem(objective, problem.X[inside]).minimize(tol=1e-10)
+    weights = np.ones(len(inside)) if not weighted else problem.objective.sample_weight
+    copies = np.r_[targets[inside], 1 - targets[inside]] * np.tile(weights[inside], 2)
+    plain = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)
+    labels = np.repeat([1, 0], int(inside.sum()))
+    plain.fit(np.tile(problem.X[inside], (2, 1)), labels, copies)
+    assert inside.sum() > 50
+    assert_close(found.weights, np.r_[plain.coef_[0], plain.intercept_], 1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shifted_labels_beyond_zero_and_one_have_the_optimum_of_a_general_optimiser(weighted):
+    problem = shifted_problem(1.0, weighted, l2=0.01)
+    found = problem.minimize(tol=1e-10)
+    general = minimize(lambda w: value_at(problem, w), np.zeros(3), tol=1e-10)
+    assert found.converged
+    assert found.n_iter < 10
+    assert problem.objective.shifted_target().max() > 1
+    assert_close(found.weights, general.x, 1e-5)
+
+
+def test_shifted_labels_need_no_dense_hessian(monkeypatch):
+    dense = shifted_problem(1.0).minimize(tol=1e-10)
+    monkeypatch.setattr(newton, "MAX_DENSE_COLUMNS", 1)
+    assert_close(shifted_problem(1.0).minimize(tol=1e-10).weights, dense.weights, 1e-8)

@@ -20,6 +20,7 @@ from contracts import (
     numerical_derivative,
     objectives,
     penalty_of,
+    shifted_objective,
     varied,
 )
 from hypothesis import given
@@ -89,9 +90,11 @@ def autodiff_of(objective, margin, autodiff):
             objective,
             penalty=objective.penalty.map(asarray),
             target=asarray(objective.target),
-            sample_weight=None
-            if objective.sample_weight is None
-            else asarray(objective.sample_weight),
+            **{
+                name: asarray(getattr(objective, name))
+                for name in ("sample_weight", "shift")
+                if getattr(objective, name) is not None
+            },
         )
         return lambda s: there.total_weight * there.value(s)
 
@@ -131,10 +134,20 @@ def test_autodiff_is_right_where_training_starts_at_the_margin_zero(autodiff):
     assert_autodiff_agrees(objective, np.zeros(24), autodiff)
 
 
-def test_expanding_gives_the_same_numbers_in_every_library():
+@each_autodiff
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("strength", [0.0, 0.7, 1.0])
+def test_shifted_labels_agree_with_either_autodiff(autodiff, weighted, strength):
+    people = make_people(24, seed=2)
+    objective = shifted_objective(people, strength, people.weights if weighted else None)
+    assert_autodiff_agrees(objective, people.margin, autodiff)
+
+
+@pytest.mark.parametrize("make", [objective_on, shifted_objective])
+def test_expanding_gives_the_same_numbers_in_every_library(make):
     jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
     people = make_people(24, seed=4)
-    objective = objective_on(people, weights=people.weights)
+    objective = make(people, weights=people.weights)
     expected = objective.expand(people.margin)
     with jax_float64(jax):
         for convert in (torch.as_tensor, jax.numpy.asarray):
@@ -143,6 +156,7 @@ def test_expanding_gives_the_same_numbers_in_every_library():
                 penalty=objective.penalty.map(convert),
                 target=convert(people.y),
                 sample_weight=convert(people.weights),
+                shift=None if objective.shift is None else convert(objective.shift),
             )
             found = there.expand(convert(people.margin))
             for name in ("gradient", "utility_curvature", "bend", "density", "stiffness"):
@@ -280,3 +294,115 @@ def test_a_strength_outside_its_range_is_refused_with_its_value(strength):
         check_strength(strength)
     with pytest.raises(ValueError, match=r"strength must be at least 0 and below 1"):
         objective_on(make_people(20), strength)
+
+
+# --- shifted labels ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_rows():
+    """Return the log-loss on two rows of score ¾ and ½, their labels shifted by −.4 and +.2."""
+    objective = Objective(Penalty.none(2), np.array([1.0, 0.0]), 0.5, shift=np.array([-0.4, 0.2]))
+    return objective, np.array([LOG3, 0.0])
+
+
+def test_value_and_derivatives_of_shifted_labels_are_as_by_hand(two_rows):
+    objective, margin = two_rows  # the targets are .8 and .1
+    expansion = objective.expand(margin)
+    assert objective.value(margin) == pytest.approx((np.log(4) - 0.8 * LOG3 + np.log(2)) / 2)
+    assert_close(expansion.gradient, [0.75 - 0.8, 0.5 - 0.1], 1e-14)
+    assert_close(expansion.utility_curvature, [3 / 16, 1 / 4], 1e-14)
+    assert not expansion.bend.any()
+    assert expansion.statistics.shape == expansion.stiffness.shape == (0,)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("strength", [0.0, 0.3, 1.0])
+def test_a_shift_mixes_the_log_losses_of_both_labels(strength, weighted):
+    people = make_people(40, seed=13)
+    weights = people.weights if weighted else np.ones(40)
+    objective = shifted_objective(people, strength, weights if weighted else None)
+    plain, fair = (
+        np.average(np.logaddexp(0, people.margin) - target * people.margin, weights=weights)
+        for target in (people.y, people.y + objective.shift)
+    )
+    losses = objective.losses(people.margin)
+    assert losses == objective.expand(people.margin).losses
+    assert (losses.utility, losses.penalty) == (pytest.approx(plain), pytest.approx(fair))
+    expected = (1 - strength) * plain + strength * fair
+    assert objective.value(people.margin) == pytest.approx(expected, rel=1e-13)
+    assert losses.whole(strength) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_without_strength_shifted_labels_are_the_plain_ones(weighted):
+    people = make_people(40, seed=8)
+    weights = people.weights if weighted else None
+    shifted, plain = shifted_objective(people, 0.0, weights), objective_on(people, 0.0, weights)
+    found, expected = (each.expand(people.margin) for each in (shifted, plain))
+    for name in ("gradient", "utility_curvature", "bend"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert shifted.value(people.margin) == plain.value(people.margin)
+
+
+def test_the_strength_moves_the_gradient_of_shifted_labels_and_not_their_curvature():
+    people = make_people(40, seed=14)
+    none, whole = (shifted_objective(people, s).expand(people.margin) for s in (0.0, 1.0))
+    objective = shifted_objective(people)
+    assert_close(none.gradient - whole.gradient, objective.shift, 1e-13)
+    np.testing.assert_array_equal(none.utility_curvature, whole.utility_curvature)
+    targets = people.y + objective.shift
+    assert targets.min() < 0
+    assert targets.max() > 1  # none is clipped
+    np.testing.assert_allclose(objective.at(1.0).shifted_target(), targets)
+
+
+def test_weights_on_shifted_labels_equal_repeated_rows():
+    people = make_people(40, seed=6)
+    repeated = people.repeated()
+    weighted, copied = shifted_objective(people, 0.7, people.weights), shifted_objective(repeated)
+    owner = np.repeat(np.arange(40), people.weights.astype(int))
+    summed = np.bincount(owner, copied.expand(repeated.margin).gradient)
+    assert weighted.value(people.margin) == pytest.approx(copied.value(repeated.margin), rel=1e-12)
+    assert_close(weighted.expand(people.margin).gradient, summed, 1e-12)
+
+
+def test_two_workers_find_what_one_finds_of_shifted_labels():
+    people = make_people(40, seed=11)
+    whole = shifted_objective(people, 0.7, people.weights)
+    workers = Workers()
+
+    def work(rows):
+        penalty = replace(whole.penalty, matrix=whole.penalty.matrix[rows], reduce=workers.reduce)
+        part = Objective(penalty, people.y[rows], 0.7, people.weights[rows], whole.shift[rows])
+        return part.expand(people.margin[rows])
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(work, (slice(0, 15), slice(15, 40))))
+    expected = whole.expand(people.margin)
+    assert found[0].losses.penalty == pytest.approx(expected.losses.penalty, rel=1e-12)
+    assert_close(np.concatenate([each.gradient for each in found]), expected.gradient, 1e-12)
+
+
+def test_the_second_loss_is_called_what_it_is():
+    people = make_people(20)
+    assert shifted_objective(people).fairness_name == "fair_log_loss"
+    assert objective_on(people).fairness_name == "penalty"
+
+
+def test_the_whole_strength_is_for_shifted_labels_only():
+    people = make_people(20)
+    assert shifted_objective(people, 1.0).strength == 1.0
+    with pytest.raises(ValueError, match=r"at least 0 and below 1; got 1\.0"):
+        objective_on(people, 0.5).at(1.0)
+
+
+@pytest.mark.parametrize("strength", [-0.1, 1.1, float("nan")])
+def test_a_strength_outside_its_range_is_refused_for_shifted_labels_too(strength):
+    with pytest.raises(ValueError, match=rf"at least 0 and at most 1; got {strength}"):
+        shifted_objective(make_people(20), strength)
+
+
+def test_a_penalty_and_a_shift_together_are_refused():
+    with pytest.raises(ValueError, match=r"a penalty or a shift, not both"):
+        replace(objective_on(make_people(20)), shift=np.zeros(20))

@@ -200,3 +200,22 @@ def test_a_matrix_that_does_not_fit_its_names_is_refused_with_its_shape(matrix):
     expected = r"matrix has shape \(4,.*\); expected one column for each of the 1 statistics"
     with pytest.raises(ValueError, match=expected):
         Penalty(matrix, Distance.of(["match"], np.zeros(1)), ("gap",))
+
+
+def test_the_penalty_on_nothing_is_always_zero():
+    nothing, scores = Penalty.none(4), np.array([0.1, 0.5, 0.9, 1.0])
+    assert nothing.value(scores) == 0.0
+    assert nothing.gradient(scores).tolist() == [0.0] * 4
+    assert nothing.statistics(scores).shape == nothing.curvature(scores).shape == (0,)
+    assert nothing.names == ()
+
+
+@each_autodiff
+def test_the_penalty_on_nothing_is_flat_in_every_library(autodiff):
+    value, gradient, hessian = autodiff(
+        lambda asarray: Penalty.none(3).map(asarray).value,
+        np.array([0.2, 0.5, 0.8]),
+    )
+    assert value == 0.0
+    assert not gradient.any()
+    assert not hessian.any()

@@ -164,6 +164,34 @@ def test_a_loss_that_is_not_a_number_counts_as_a_stall():
     assert len(run.steps) == 21
 
 
+@pytest.mark.parametrize("strength", [0.0, 0.2, 0.9, 1.0])
+def test_a_direct_run_trains_at_its_strength_from_the_start(strength):
+    utility, penalty = [1.0, 0.9, 0.9, 0.8], [1.0, 0.9, 0.8, 0.9]
+    model = Scripted(utility, penalty)
+    run = Schedule().run_directly(model, strength)
+    assert phases(run) == {"pretrain": 0, "ramp": 0, "train": run.best.number + 20}
+    assert set(model.strengths) == {strength}
+    whole = [(1 - strength) * u + strength * p for u, p in zip(utility, penalty, strict=True)]
+    assert run.best_state == run.best.number == int(np.argmin(whole))
+
+
+def test_a_direct_run_keeps_the_other_settings_and_reports_its_steps():
+    seen = []
+    schedule = Schedule(pretrain_strength=0.5, patience=3, max_steps=9)
+    run = schedule.run_directly(Scripted([1.0]), 0.8, on_step=seen.append)
+    assert tuple(seen) == run.steps
+    assert len(seen) == 3
+    assert schedule.pretrain_strength == 0.5
+
+
+@pytest.mark.parametrize("strength", [-0.1, 1.1])
+def test_a_direct_run_refuses_a_strength_outside_its_range_before_any_step(strength):
+    model = Scripted([1.0])
+    with pytest.raises(ValueError, match=r"strength must be at least 0 and at most 1"):
+        Schedule().run_directly(model, strength)
+    assert model.position == 0
+
+
 @pytest.mark.parametrize("name", ["pretrain_patience", "patience", "max_steps"])
 def test_a_count_below_one_is_refused_by_name(name):
     with pytest.raises(ValueError, match=rf"{name} must be at least 1; got 0"):

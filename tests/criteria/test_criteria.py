@@ -140,7 +140,9 @@ def test_a_fitted_direct_effect_is_passed_on_untouched():
 
 @pytest.mark.parametrize("wrong", ["parity", None, 0.5])
 def test_something_else_is_refused_with_examples_of_what_is_wanted(wrong):
-    with pytest.raises(TypeError, match=r"such as FairTarget\(\), DirectEffect\(\) or Parity\(\); got"):
+    with pytest.raises(
+        TypeError, match=r"such as FairTarget\(\), DirectEffect\(\) or Parity\(\); got"
+    ):
         fit_criterion(wrong, PEOPLE.X, PEOPLE.z)
 
 

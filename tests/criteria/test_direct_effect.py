@@ -8,8 +8,9 @@ from contracts import KnownScore, assert_close, direct_effect, make_people, pena
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import SplineTransformer
 
-from unsway.criteria import DirectEffect, FittedDirectEffect
-from unsway.datasets import make_synthetic
+from unsway import FairLogisticRegression, score_gap
+from unsway.criteria import DirectEffect, FittedDirectEffect, Parity
+from unsway.datasets import make_synthetic, make_world
 from unsway.effects import Propensity
 
 DEGREES = [(1, 0), (2, 0), (2, 1), (3, 2)]
@@ -252,3 +253,115 @@ def test_sample_weights_reach_the_propensity():
 def test_the_scores_of_people_do_not_show_in_a_printed_criterion():
     people = make_people(80)
     assert "array" not in repr(direct_effect().fit(people.X, people.z))
+
+
+# --- the base rate -------------------------------------------------------------------------------
+
+BOTH_NORMS = [{"norm": "coefficient"}, {"norm": "function"}]
+each_norm = pytest.mark.parametrize("options", BOTH_NORMS, ids=str)
+
+
+@each_weighting
+@each_norm
+def test_a_fair_base_rate_adds_the_squared_distance_of_the_means(options, weighted):
+    people = make_people(80, seed=13)
+    weights = people.weights if weighted else None
+    free, fair = (
+        penalty_of(direct_effect(base_rate=base_rate, **options), people, weights)
+        for base_rate in ("free", "fair")
+    )
+    gamma = fair_coefficients(people, (1, 0), people.weights if weighted else np.ones(80))
+    apart = np.average(people.scores - gamma[0] - gamma[1] * people.b, weights=weights)
+    added = fair.value(people.scores) - free.value(people.scores)
+    assert added == pytest.approx(apart**2, rel=1e-9)
+    assert fair.names == (*free.names, "base_rate")
+    assert fair.statistics(people.scores)[-1] == pytest.approx(
+        np.average(people.scores, weights=weights)
+    )
+
+
+@each_norm
+def test_a_fair_base_rate_leaves_the_fair_curve_itself_free_of_cost(options):
+    people = make_people(80, seed=11)
+    fitted = direct_effect(base_rate="fair", **options).fit(people.X, people.z)
+    fair = fitted.surrogate(people.y, people.z).fair(people.b)
+    penalty = fitted.penalty(people.y, people.z)
+    assert penalty.value(fair) == pytest.approx(0.0, abs=1e-18)
+    assert penalty.value(fair + 0.1) == pytest.approx(0.01, rel=1e-9)
+
+
+@each_weighting
+def test_the_function_norm_knows_its_largest_curvature_with_a_fair_base_rate_too(weighted):
+    people = make_people(80, seed=10)
+    weights = people.weights if weighted else np.ones(80)
+    penalty = penalty_of(direct_effect(2, 1, norm="function", base_rate="fair"), people, weights)
+    scaled = penalty.matrix / np.sqrt(weights)[:, None]
+    assert penalty.spectral == pytest.approx(np.linalg.eigvalsh(scaled @ scaled.T)[-1], rel=1e-9)
+
+
+def base_rates(world, base_rate):
+    """Return the mean of a model's scores, of the fair target's surrogate and of the labels."""
+    data = make_world(world, 6_000, random_state=5)
+    criterion = DirectEffect(
+        base_rate=base_rate, propensity=LogisticRegression(), max_extreme_share=1.0
+    )
+    model = FairLogisticRegression(criterion, strength=0.975)
+    p = model.fit(data.X, data.y, sensitive_features=data.z).predict_proba(data.X)[:, 1]
+    z, y = data.z.astype(float), data.y.astype(float)
+    fitted = criterion.fit(data.X, z)
+    return p.mean(), fitted.surrogate(y, z).fair(fitted.scores).mean(), y.mean()
+
+
+def test_a_fair_base_rate_moves_the_mean_score_where_a_group_is_small():
+    free, fair, labels = base_rates("imbalanced", "free")
+    assert free == pytest.approx(labels, abs=0.01)
+    assert fair > labels + 0.05
+    assert base_rates("imbalanced", "fair")[0] == pytest.approx(fair, abs=0.01)
+
+
+@pytest.mark.parametrize("world", ["paper", "no_direct_effect", "opposed_effects"])
+def test_a_fair_base_rate_is_that_of_the_labels_where_the_groups_are_of_one_size(world):
+    score, fair, labels = base_rates(world, "fair")
+    assert fair == pytest.approx(labels, abs=0.003)
+    assert score == pytest.approx(labels, abs=0.003)
+
+
+# --- one side and two ----------------------------------------------------------------------------
+
+
+def left_by(world, criterion, strength=0.9):
+    """Return the direct effect left in logistic regression."""
+    data = make_world(world, 6_000, random_state=6)
+    model = FairLogisticRegression(criterion, strength)
+    p = model.fit(data.X, data.y, sensitive_features=data.z).predict_proba(data.X)[:, 1]
+    return score_gap(data.y, p, sensitive_features=data.z) - data.effects.symNIE
+
+
+@pytest.mark.parametrize("world", ["paper", "opposed_effects"])
+@pytest.mark.parametrize("options", [{}, {"norm": "function"}], ids=str)
+def test_the_two_sided_penalty_removes_the_effect_whichever_way_it_points(world, options):
+    criterion = DirectEffect(propensity=LogisticRegression(), **options)
+    assert abs(left_by(world, Parity(), 0.0)) > 0.1
+    assert abs(left_by(world, criterion)) < 0.03
+
+
+@pytest.mark.parametrize("form", ["interval", "paper"])
+def test_a_one_sided_penalty_does_nothing_where_the_effects_oppose(form):
+    criterion = DirectEffect(propensity=LogisticRegression(), form=form)
+    blind, penalised = (left_by("opposed_effects", criterion, s) for s in (0.0, 0.9))
+    assert penalised == pytest.approx(blind, abs=0.01)
+
+
+def test_the_two_sided_form_is_the_default():
+    people = make_people(80, seed=12)
+    default, match = direct_effect(), direct_effect(form="match")
+    assert default.form == "match"
+    assert penalty_of(default, people).value(people.scores) == penalty_of(match, people).value(
+        people.scores
+    )
+
+
+def test_an_unknown_base_rate_is_refused_with_the_choices():
+    people = make_people(80)
+    with pytest.raises(ValueError, match=r"unknown base_rate 'fixed'; choose from free, fair"):
+        direct_effect(base_rate="fixed").fit(people.X, people.z)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from contracts import ENGINES, each_engine, engine_params, made_up_sensitive
+from contracts import ENGINES, each_engine, engine_params, fair_target, made_up_sensitive
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -18,11 +18,13 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from unsway import (
     DirectEffect,
     FairLGBMClassifier,
+    FairTarget,
     FairXGBClassifier,
     Parity,
     Schedule,
     make_synthetic,
 )
+from unsway.effects import nuisance
 
 TINY = Schedule(ramp_steps=2, max_steps=10)
 
@@ -63,7 +65,12 @@ EXPECTED_FAILURES = {
 # outnumber rows.
 sum_of_columns = FunctionTransformer(np.nansum, kw_args={"axis": 1, "keepdims": True})
 exact = LogisticRegression(solver="newton-cholesky", tol=1e-12)
-CHECKED = (Parity(), DirectEffect(propensity=make_pipeline(sum_of_columns, exact)))
+simple = make_pipeline(sum_of_columns, exact)
+CHECKED = (
+    Parity(),
+    DirectEffect(propensity=simple),
+    FairTarget(outcome_model=simple, propensity_model=simple, cv=1, max_extreme_share=1),
+)
 
 
 def checks():
@@ -87,7 +94,8 @@ def checks():
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
-def test_the_estimator_passes_scikit_learns_check(estimator, check):
+def test_the_estimator_passes_scikit_learns_check(estimator, check, monkeypatch):
+    monkeypatch.setattr(nuisance, "MIN_LEVEL_ROWS", 1)  # the checks hand in fewer
     check(estimator)
 
 
@@ -184,6 +192,32 @@ def test_grid_search_over_strength_routes_sensitive_features(engine, data, routi
 
 
 @each_engine
+def test_grid_search_over_strength_routes_sensitive_features_to_fair_targets(engine, data, routing):
+    search = GridSearchCV(
+        asking(engine, fair_target()), {"strength": [0.0, 1.0]}, cv=2, error_score="raise"
+    )
+    search.fit(data.X, data.y, sensitive_features=data.z)
+    assert len(set(search.cv_results_["mean_test_score"])) == 2
+
+
+@each_engine
+def test_the_default_criterion_is_the_fair_target_at_full_strength(engine, data):
+    default = engine.classifier(strength=None, schedule=TINY)
+    stated = engine.classifier(FairTarget(), 1.0, schedule=TINY)
+    for model in (default, stated):
+        model.fit(data.X, data.y, sensitive_features=data.z)
+    assert (default.criterion, default.strength, default.strength_) == (None, None, 1.0)
+    np.testing.assert_array_equal(default.predict_proba(data.X), stated.predict_proba(data.X))
+
+
+@each_engine
+def test_a_penalty_is_at_nine_tenths_by_default(engine, data):
+    default, stated = (fitted(engine, data, strength=strength) for strength in (None, 0.9))
+    assert default.strength_ == stated.strength_ == 0.9
+    np.testing.assert_array_equal(default.predict_proba(data.X), stated.predict_proba(data.X))
+
+
+@each_engine
 def test_cross_validate_cuts_sensitive_features_and_weights_with_the_rows(engine, data, routing):
     weights = np.random.default_rng(1).integers(1, 3, len(data.y))
     result = cross_validate(
@@ -212,11 +246,12 @@ def test_a_pickled_model_gives_the_same_probabilities(engine, data):
 
 
 @each_engine
-def test_a_fitted_model_holds_nothing_as_long_as_the_data(engine):
+@pytest.mark.parametrize("criterion", [DirectEffect(), fair_target()], ids=["penalty", "target"])
+def test_a_fitted_model_holds_nothing_as_long_as_the_data(engine, criterion):
     sizes = []
     for n in (1_000, 8_000):
         data = make_synthetic(n, random_state=2)
-        model = fitted(engine, data, X=frame_of(data), criterion=DirectEffect())
+        model = fitted(engine, data, X=frame_of(data), criterion=criterion)
         sizes.append(len(pickle.dumps(model)))
         arrays = [value for value in vars(model).values() if isinstance(value, np.ndarray)]
         assert max(map(np.size, arrays)) == data.X.shape[1]

@@ -87,6 +87,12 @@ class FusedDerivatives:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.objective, self.curvature, self.learning_rate)  # no buffers
 
+    def fork(self) -> FusedDerivatives:
+        """Return the same in its present state; the two share their buffers, and take turns."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
     def __call__(self, margin: NDArray[Any], strength: float) -> tuple[Singles, Singles]:
         """Return both at a margin; the arrays are overwritten by the next call."""
         check_strength(strength, shifted=self._shift is not None)

@@ -23,6 +23,10 @@ class FittedCriterion(Protocol):
     #: Whether the strength may be 1.
     allows_full_strength: bool
 
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows it knows; None if any will do."""
+
     def at(self, X: Any) -> FittedCriterion:
         """Return the same criterion at other rows."""
 
@@ -52,6 +56,11 @@ class PenaltyCriterion(ABC):
     default_strength = 0.9
     allows_full_strength = False
 
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows it knows; None if any will do."""
+        return None
+
     @abstractmethod
     def penalty(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Penalty:
         """Return the penalty, given labels and z as 0/1."""
@@ -69,18 +78,23 @@ def fit_criterion(
     *,
     y: Floats | None = None,
 ) -> FittedCriterion:
-    """Fit a criterion, or pass on one that is fitted already."""
+    """Fit a criterion, or pass on one that is fitted already, on as many rows as there are."""
     if isinstance(criterion, Criterion):
         fitted: FittedCriterion = clone(criterion).fit(X, z, sample_weight, y=y)
         return fitted
     if isinstance(criterion, FittedCriterion):
+        if z is not None and criterion.n_rows not in (None, len(z)):
+            raise ValueError(
+                f"the criterion was fitted on {criterion.n_rows} rows but there are {len(z)} to "
+                "train on; fit it on these rows, or hand in one that is not fitted"
+            )
         return criterion
     raise _not_a_criterion(criterion)
 
 
 def choose_strength(criterion: Criterion | FittedCriterion, strength: float | None) -> float:
     """Return the strength to train at: the stated one if it is allowed, else the criterion's."""
-    if not isinstance(criterion, (Criterion, FittedCriterion)):
+    if isinstance(criterion, type) or not isinstance(criterion, (Criterion, FittedCriterion)):
         raise _not_a_criterion(criterion)
     if strength is None:
         return criterion.default_strength

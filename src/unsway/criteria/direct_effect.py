@@ -165,6 +165,11 @@ class FittedDirectEffect(PenaltyCriterion):
     propensity: Propensity
     scores: Floats = field(repr=False)
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows it knows."""
+        return len(self.scores)
+
     def at(self, X: Any) -> FittedDirectEffect:
         """Return the same at other rows, their b predicted."""
         return replace(self, scores=self.propensity.predict(X))
@@ -244,8 +249,10 @@ def _with_base_rate(penalty: Penalty, fair: Floats, sample_weight: Floats | None
         name: np.append(getattr(distance, name), target)
         for name in ("low", "high", "below", "above")
     }
-    return Penalty(
-        np.column_stack([penalty.matrix, column]),
-        Distance(**ends),
+    # What bounds the other columns bounds this one too: it is orthogonal to them, and var b < 1.
+    return replace(
+        penalty,
+        matrix=np.column_stack([penalty.matrix, column]),
+        distance=Distance(**ends),
         names=(*penalty.names, "base_rate"),
     )

@@ -100,6 +100,7 @@ class FairTarget(BaseEstimator):
             cv=self.cv,
             clip=self.clip,
             seed=self.random_state,
+            y=y,
             weights=sample_weight,
         )
         nuisances, models = cross_fit.fit_models(y, z, sample_weight)
@@ -144,6 +145,11 @@ class FittedFairTarget:
     criterion: FairTarget
     conditional_effect: ConditionalEffect = field(repr=False)
     effect: Floats = field(repr=False)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows it knows."""
+        return len(self.effect)
 
     def at(self, X: Any) -> FittedFairTarget:
         """Return the same at other rows, their effect predicted."""

@@ -159,6 +159,7 @@ def effect_curve(
             cv=cv,
             clip=clip,
             seed=random_state,
+            y=people.y,
             weights=people.weights,
         ).fit(people.y, people.z, people.weights)
     check_nuisances(nuisances, people.z, needs_outcome=method == "doubly_robust")

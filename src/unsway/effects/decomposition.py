@@ -138,6 +138,7 @@ def estimate_effects(
             cv=cv,
             clip=clip,
             seed=random_state,
+            y=people.y,
             weights=people.weights,
         )
         refit = replace(refit, cross_fit=cross_fit)

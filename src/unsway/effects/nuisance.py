@@ -89,9 +89,14 @@ class CrossFit:
         cv: int = 5,
         clip: float = 0.01,
         seed: int = 0,
+        y: Floats | None = None,
         weights: Floats | None = None,
     ) -> Self:
-        """Check the settings, encode the table, and assign the folds."""
+        """Check the settings, encode the table, and assign the folds.
+
+        Labels and weights tell rows apart that are alike in X and z, so that their order does not
+        decide their folds.
+        """
         _check_settings(z if weights is None else z[weights > 0], cv, clip, seed)
         _check_table(X)
         propensity = learners_from(propensity_model, X, binary=True, role="propensity_model")
@@ -105,7 +110,8 @@ class CrossFit:
                 "cv=1 predicts the rows a model was trained on, which cannot choose between "
                 "models; give one propensity_model and one outcome_model, or raise cv"
             )
-        return cls(propensity, outcome, fold_numbers(X, z, cv, seed), clip)
+        ties = [values for values in (weights, y) if values is not None]
+        return cls(propensity, outcome, fold_numbers(X, z, cv, seed, ties=ties), clip)
 
     def fit(
         self, y: Floats, z: Floats, weights: Floats | None = None, rows: Rows | None = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from copy import copy
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, Self
 
@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from ..core import Losses, Objective, Schedule, Step
 from ..core.fused import BOOSTING_CURVATURES, FusedDerivatives
+from ..core.schedule import Run
 from ..criteria import FairTarget, FittedCriterion, choose_strength, fit_criterion
 from ..folds import hold_out
 from ..roles import Floats, Roles, check_both_levels, check_roles
@@ -26,6 +27,10 @@ from ..tables import EngineTable, check_table
 from .objectives import check_learning_rate
 
 Derivatives = Callable[[NDArray[Any]], tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+
+class InexactForkError(Exception):
+    """A copy of an engine does not stand, to the bit, where the engine does."""
 
 
 class Engine(Protocol):
@@ -40,6 +45,9 @@ class Engine(Protocol):
 
     def validation_margin(self) -> NDArray[Any]:
         """Return the margin of the validation rows."""
+
+    def fork(self) -> Engine:
+        """Return another engine with the same rows and trees, or raise `InexactForkError`."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,15 @@ class Boosting:
     def snapshot(self) -> int:
         """Return the number of trees."""
         return self.engine.n_trees
+
+    def fork(self) -> Boosting:
+        """Return another in the same state; the two must take turns."""
+        return replace(
+            self,
+            engine=self.engine.fork(),
+            derivatives=self.derivatives.fork(),
+            history=deepcopy(self.history),
+        )
 
     def _record(self, rows: str, names: tuple[str, ...], statistics: Floats, **more: float) -> None:
         values = {**more, **dict(zip(names, statistics, strict=True))}
@@ -165,6 +182,29 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.__dict__ = fresh.__dict__  # at once, so that a refit that fails changes nothing
         return self
 
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        strengths: Sequence[float],
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, ...] | None = None,
+    ) -> Iterator[Self]:
+        """Yield a fitted model per strength, each the very one that ``fit`` gives.
+
+        The criterion is fitted and the rows are checked and quantised once, and strengths above the
+        schedule's ``pretrain_strength`` share their pre-training, unless the engine draws at
+        random: the state of its generator cannot be copied. Parameters are those of ``fit``;
+        ``strengths`` takes the place of ``strength``.
+        """
+        from .path import BoostedPath
+
+        path = BoostedPath(self, X, y, sensitive_features, sample_weight, eval_set)
+        chosen = [choose_strength(self._criterion(), strength) for strength in strengths]
+        return map(path.fit, chosen)
+
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
         check_is_fitted(self)
@@ -191,30 +231,36 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _fit(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
     ) -> Self:
+        boosting = self._start(X, y, sensitive_features, sample_weight, eval_set)
+        schedule = Schedule() if self.schedule is None else self.schedule
+        with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
+            drive = schedule.run if boosting.validation.shift is None else schedule.run_directly
+            self._keep(boosting, drive(boosting, self.strength_, self._on_step()))
+        return self
+
+    def _start(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
+    ) -> Boosting:
+        """Check every input, fit the criterion, and put the rows before the first tree."""
         self._check_settings()
         X = self._checked(X, reset=True)
         roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
         self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
         self.table_ = EngineTable.of(X)
         split = self._hold_out if eval_set is None else self._beside
-        self._boost(*split(X, self.table_.matrix(X), roles, eval_set))
-        return self
-
-    def _boost(self, train: Rows, validation: Rows) -> None:
-        """Train under the schedule, and keep the best state and the history."""
+        train, validation = split(X, self.table_.matrix(X), roles, eval_set)
         derivatives = FusedDerivatives(train.objective(), self.curvature, self._learning_rate())
         engine = self._engine(train.matrix, validation.matrix, train.sample_weight)
-        boosting = Boosting(engine, derivatives, validation.objective())
-        schedule = Schedule() if self.schedule is None else self.schedule
-        with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
-            drive = schedule.run if boosting.validation.shift is None else schedule.run_directly
-            run = drive(boosting, self.strength_, self._on_step())
+        return Boosting(engine, derivatives, validation.objective())
+
+    def _keep(self, boosting: Boosting, run: Run) -> None:
+        """Keep the best state and the history of a run."""
         if self.progress:
             print(file=sys.stderr)
         self.best_iteration_ = max(1, run.best_state)
         self.n_rounds_ = boosting.rounds
         self.evals_result_ = boosting.history
-        self.booster_ = self._finished(engine, self.best_iteration_)
+        self.booster_ = self._finished(boosting.engine, self.best_iteration_)
 
     def _hold_out(self, X: Any, matrix: NDArray[Any], roles: Roles, _: None) -> tuple[Rows, Rows]:
         """Return training rows and a stratified hold-out, of one criterion fitted on both."""
@@ -339,7 +385,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
         def show(step: Step) -> None:
             print(
                 f"\rround {step.number}, {step.phase} at λ={step.strength:.3f}: log-loss "
-                f"{step.losses.utility:.4f}, penalty {step.losses.penalty:.5f} ",
+                f"{step.losses.utility:.4f}, fairness {step.losses.penalty:.5f} ",
                 end="",
                 file=sys.stderr,
             )
@@ -357,6 +403,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
         self, train: NDArray[Any], validation: NDArray[Any], weights: Floats | None
     ) -> Engine:
         """Return the engine with its rows, before the first tree."""
+
+    @abstractmethod
+    def _why_not_shared(self) -> str | None:
+        """Return why a fork of the engine would grow other trees, or None if it would not."""
 
     @abstractmethod
     def _finished(self, engine: Any, n_trees: int) -> Any:

@@ -92,10 +92,14 @@ class FairTargetClassifier(WrappedClassifier):
         z = roles.sensitive.values
         fitted: Any = fit_criterion(criterion, X, z, roles.weights, y=roles.target)
         targets = fitted.targets(roles.target, z, self.strength_)
-        self.stretch_ = float(max(0.0, -targets.min(), targets.max() - 1))
+        self.stretch_ = _largest_excess(targets, roles.weights)
         inside = (targets + self.stretch_) / (1 + 2 * self.stretch_)
         rows, labels, weights = _two_copies(inside, roles.weights)
-        self.estimator_ = fit_inner(model, take(X, rows), roles.classes[labels], weights)
+        # a forest, for one, draws other rows once there are weights, even if each is 1
+        plain = roles.weights is None and bool((weights == 1).all())
+        self.estimator_ = fit_inner(
+            model, take(X, rows), roles.classes[labels], None if plain else weights
+        )
         return self
 
     def fair_score(self, X: Any) -> Floats:
@@ -104,6 +108,18 @@ class FairTargetClassifier(WrappedClassifier):
         X = checked_table(self, X, reset=False)
         scores = positive_probability(self.estimator_, X)
         return scores * (1 + 2 * self.stretch_) - self.stretch_
+
+
+def _largest_excess(targets: Floats, weights: Floats | None) -> float:
+    """Return by how much a target of some weight leaves [0, 1].
+
+    Examples
+    --------
+    >>> _largest_excess(np.array([1.25, 2.0]), np.array([1.0, 0.0]))
+    0.25
+    """
+    counted = targets if weights is None else targets[weights > 0]
+    return float(max(0.0, -counted.min(), counted.max() - 1))
 
 
 def _two_copies(targets: Floats, weights: Floats | None) -> tuple[Any, Any, Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,20 @@ from .boosting import BoostedClassifier, Derivatives
 from .objectives import TrainingObjective, training_objective
 
 _BOOSTING = ("boosting", "boosting_type", "boost")
+#: Shares of rows and columns that LightGBM draws afresh, and what else it leaves to chance.
+_DRAWING = (
+    *("bagging_fraction", "sub_row", "subsample", "bagging"),
+    *("pos_bagging_fraction", "pos_sub_row", "pos_subsample", "pos_bagging"),
+    *("neg_bagging_fraction", "neg_sub_row", "neg_subsample", "neg_bagging"),
+    *("feature_fraction", "sub_feature", "colsample_bytree"),
+    *("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode"),
+    *("extra_trees", "extra_tree", "use_quantized_grad", "data_sample_strategy"),
+)
+#: Settings under which earlier trees are not all that matters to the next.
+_REMEMBERING = (
+    *("linear_tree", "linear_trees", "device_type", "device"),
+    *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
+)
 
 
 def engine() -> Any:
@@ -32,28 +47,25 @@ class LightGBMEngine:
         train: NDArray[Any],
         validation: NDArray[Any],
     ) -> None:
-        lightgbm = engine()
-        rows = lightgbm.Dataset(
-            train,
-            label=np.zeros(len(train), dtype=np.float32),  # LightGBM insists; it is not read
-            feature_name=_feature_names(table) or "auto",
-            categorical_feature=[k for k, name in enumerate(table.names) if name in table.levels],
-            params=params,
-        )
-        self.booster = lightgbm.Booster(params, rows)
-        none = np.zeros(len(validation), dtype=np.float32)
-        others = rows.create_valid(validation, label=none, params=params)
-        self.booster.add_valid(others, "validation")
+        self._params, self._table = params, table
+        self._matrices = train, validation
+        self._datasets = self._binned()
+        self._before: tuple[Any, NDArray[Any]] | None = None
+        self.booster = self._without_trees()
 
     @property
     def n_trees(self) -> int:
         """The trees so far: a round in which no leaf could be split leaves none."""
-        return int(self.booster.current_iteration())
+        booster = self.booster if self._before is None else self._before[0]
+        return int(booster.current_iteration())
 
     def boost(self, derivatives: Derivatives) -> None:
         """Grow one tree."""
         try:
-            self.booster.update(fobj=lambda margin, _: derivatives(margin))
+            if self._before is not None:
+                self._go_on(derivatives)
+            else:
+                self.booster.update(fobj=lambda margin, _: derivatives(margin))
         except engine().basic.LightGBMError as error:
             if "num_features" not in str(error):
                 raise
@@ -64,6 +76,8 @@ class LightGBMEngine:
 
     def validation_margin(self) -> NDArray[Any]:
         """Return the margin of the validation rows, which LightGBM shows to metrics alone."""
+        if self._before is not None:
+            return self._before[1]
         seen: list[NDArray[Any]] = []
 
         def look(margin: NDArray[Any], _: Any) -> tuple[str, float, bool]:
@@ -73,30 +87,80 @@ class LightGBMEngine:
         self.booster.eval_valid(feval=look)
         return seen[0]
 
+    def fork(self) -> LightGBMEngine:
+        """Return another engine on the same rows, with a copy of the trees."""
+        twin = copy(self)
+        if self.n_trees:
+            model = self.booster.model_to_string(num_iteration=-1)
+            twin._before = engine().Booster(model_str=model), self.validation_margin().copy()
+        else:
+            twin.booster = self._without_trees()
+        return twin
+
+    def _go_on(self, derivatives: Derivatives) -> None:
+        """Grow the first tree after a fork: LightGBM takes earlier trees in `train` alone."""
+        rows, others = self._binned()
+        before, self._before = self._before, None
+        assert before is not None  # noqa: S101
+        self.booster = engine().train(
+            {**self._params, "objective": lambda margin, _: derivatives(margin)},
+            rows,
+            num_boost_round=1,
+            valid_sets=[others],
+            valid_names=["validation"],
+            init_model=before[0],
+            keep_training_booster=True,
+        )
+
+    def _binned(self) -> tuple[Any, Any]:
+        """Return training and validation rows as LightGBM bins them."""
+        train, validation = self._matrices
+        names, levels = self._table.names, self._table.levels
+        rows = engine().Dataset(
+            train,
+            label=np.zeros(len(train), dtype=np.float32),  # LightGBM insists; it is not read
+            feature_name=_feature_names(self._table) or "auto",
+            categorical_feature=[k for k, name in enumerate(names) if name in levels],
+            params=self._params,
+            free_raw_data=False,
+        )
+        none = np.zeros(len(validation), dtype=np.float32)
+        others = rows.create_valid(validation, label=none, params=self._params)
+        return rows, others
+
+    def _without_trees(self) -> Any:
+        rows, others = self._datasets
+        booster = engine().Booster(self._params, rows)
+        booster.add_valid(others, "validation")
+        return booster
+
 
 class FairLGBMClassifier(BoostedClassifier):
-    """LightGBM trained to minimise (1−λ)·log-loss + λ·penalty.
+    """LightGBM trained on fair targets, or to minimise (1−λ)·log-loss + λ·penalty.
 
     The sensitive attribute is needed in ``fit`` alone. ``booster_`` is LightGBM's own
     binary-logistic model: save it with ``booster_.save_model`` and serve it without this library.
 
     Parameters
     ----------
-    criterion : DirectEffect, Parity, EqualOpportunity, EqualizedOdds or a fitted criterion
-        What the scores are held to; `DirectEffect` by default.
-    strength : float
-        λ, at least 0 and below 1. At 0 the trees are those of LightGBM's own objective with
-        ``boost_from_average=False``.
+    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
+        What the model is trained on or held to; `FairTarget` by default.
+    strength : float, optional
+        λ: the share of the direct effect that fair targets take out, from 0 to 1 and 1 by default;
+        or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 the trees are those
+        of LightGBM's own objective with ``boost_from_average=False``.
     params : dict, optional
         Parameters of LightGBM, passed on untouched, but for those the classifier sets itself:
         objective, rounds, threads and seeds are refused by name.
     schedule : Schedule, optional
-        When to raise λ and when to stop; the paper's double early stopping by default.
+        When to raise λ and when to stop; the paper's double early stopping by default. Fair targets
+        are trained on at λ from the first round.
     validation_fraction : float
         Share of the rows, of each label and group alike, held out to stop early by.
     curvature : {"adaptive", "bound", "exact"}
-        What stands in for the Hessian: a bound that adapts to how the penalty falls, the bound
-        itself, or the paper's exact diagonal, which diverges at large λ.
+        What stands in for the Hessian of a penalty: a bound that adapts to how the penalty falls,
+        the bound itself, or the paper's exact diagonal, which diverges at large λ. The log-loss of
+        fair targets has a diagonal Hessian, so that the choice is without effect.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
     callback : callable, optional
@@ -117,8 +181,11 @@ class FairLGBMClassifier(BoostedClassifier):
     best_iteration_, n_rounds_ : int
         Trees kept, and rounds taken.
     evals_result_ : dict
-        Per round: ``"validation"`` with ``log_loss``, ``penalty`` and the criterion's statistics
-        after that round's tree, and ``"train"`` with all but ``log_loss`` before it.
+        Per round, after its tree: ``"validation"`` with ``log_loss`` and either ``fair_log_loss``,
+        the log-loss against the targets of full strength, or ``penalty`` and the criterion's
+        statistics. A penalty adds ``"train"``, with all but ``log_loss`` before that round's tree.
+    strength_ : float
+        λ as it was used.
     sensitive_levels_ : tuple
         What z = 0 and z = 1 stand for.
 
@@ -200,6 +267,17 @@ class FairLGBMClassifier(BoostedClassifier):
             params["num_threads"] = self.n_jobs
         return LightGBMEngine(params, self.table_, train, validation)
 
+    def _why_not_shared(self) -> str | None:
+        params = self.params or {}
+        for name, value in params.items():
+            if name in _DRAWING and value not in (1, False, "bagging"):
+                return f"LightGBM draws at random ({name}), and its generator cannot be copied"
+            if name in _BOOSTING and value == "goss":
+                return "LightGBM draws at random (goss), and its generator cannot be copied"
+            if name in _REMEMBERING and value:
+                return f"{name} makes LightGBM remember more than its trees"
+        return None
+
     def _finished(self, engine: LightGBMEngine, n_trees: int) -> Any:
         return _as_binary(engine.booster.model_to_string(num_iteration=n_trees))
 
@@ -217,7 +295,7 @@ def lightgbm_objective(
     y: Any,
     *,
     sensitive_features: Any,
-    strength: float,
+    strength: float | None = None,
     sample_weight: Any = None,
     positive_level: Any = None,
     learning_rate: float = 0.1,
@@ -230,13 +308,13 @@ def lightgbm_objective(
 
     Parameters
     ----------
-    criterion : DirectEffect, Parity, EqualOpportunity, EqualizedOdds or a fitted criterion
-        What the scores are held to; None stands for `DirectEffect`.
+    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
+        What the model is trained on or held to; None stands for `FairTarget`.
     X, y, sensitive_features, sample_weight
         The training rows, as for `FairLGBMClassifier`.
-    strength : float
-        λ, at least 0 and below 1. A large one is best reached over many rounds: set ``strength`` of
-        the object in a callback.
+    strength : float, optional
+        λ; by default 1 for fair targets and .9 for a penalty, as in the classifier. A penalty's is
+        best reached over many rounds: set ``strength`` of the object in a callback.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1.
     learning_rate : float
@@ -286,4 +364,6 @@ def _as_binary(model: str) -> Any:
         count=1,
     )
     model = re.sub(r"\n\[objective: [^\n]*\]", "\n[objective: binary]", model, count=1)
+    # Rounds that were asked for at once: one after a fork, which tells nothing of the model.
+    model = re.sub(r"\n\[num_iterations: \d+\]", "\n[num_iterations: 100]", model, count=1)
     return engine().Booster(model_str=model)

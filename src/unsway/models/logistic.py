@@ -28,17 +28,19 @@ from ..roles import (
 
 
 class FairLogisticRegression(ClassifierMixin, BaseEstimator):
-    """Logistic regression that minimises (1−λ)·log-loss + λ·penalty + ½·l2·‖w‖².
+    """Logistic regression on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
 
     The sensitive attribute is needed in ``fit`` alone. What comes out is an ordinary linear model:
     ``coef_`` and ``intercept_`` mean what they mean in scikit-learn.
 
     Parameters
     ----------
-    criterion : DirectEffect, Parity, EqualOpportunity, EqualizedOdds or a fitted criterion
-        What the scores are held to; `DirectEffect` by default.
-    strength : float
-        λ, at least 0 and below 1. At 0 this is scikit-learn's unpenalised logistic regression.
+    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
+        What the model is trained on or held to; `FairTarget` by default.
+    strength : float, optional
+        λ: the share of the direct effect that fair targets take out, from 0 to 1 and 1 by default;
+        or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 this is
+        scikit-learn's unpenalised logistic regression.
     l2 : float
         Weight of half the squared norm of the coefficients; 1/(C·n) in scikit-learn's terms.
     fit_intercept : bool
@@ -60,9 +62,12 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     n_iter_ : array of shape (1,)
         Newton steps taken.
     log_loss_, penalty_ : float
-        Both halves of the objective on the training rows.
+        Both halves of the objective on the training rows; with fair targets the second is the
+        log-loss against those of full strength.
     statistics_ : dict of str to float
-        The criterion's statistics of the training scores, by name.
+        The penalty's statistics of the training scores, by name; fair targets have none.
+    strength_ : float
+        λ as it was used.
     sensitive_levels_ : tuple
         What z = 0 and z = 1 stand for.
 
@@ -71,8 +76,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     One damped Newton method on the exact Hessian. With more than 2,000 columns no Hessian is
     formed: conjugate gradients find an inexact step from products with its positive part.
 
-    The penalty makes the objective non-convex at large λ; the fit starts from zero and finds the
-    minimum downhill of there.
+    To either, ½·l2·‖w‖² is added. A penalty makes the objective non-convex at large λ; the fit
+    starts from zero and finds the minimum downhill of there. With fair targets it is convex.
 
     References
     ----------
@@ -148,11 +153,10 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         The criterion is fitted and the data are checked once, so that a path costs little more than
         a fit. Parameters are those of ``fit``; ``strengths`` takes the place of ``strength``.
         """
-        for strength in strengths:
-            choose_strength(self._criterion(), strength)
+        chosen = [choose_strength(self._criterion(), strength) for strength in strengths]
         checked = copy(self)
         problem = checked._problem(X, y, sensitive_features, sample_weight)
-        return checked._path(problem, strengths)
+        return checked._path(problem, chosen)
 
     def _path(self, problem: LinearProblem, strengths: Sequence[float]) -> Iterator[Self]:
         start = self._previous_weights(problem.X)

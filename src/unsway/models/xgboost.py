@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +11,11 @@ from numpy.typing import NDArray
 
 from ..extras import load
 from ..tables import EngineTable
-from .boosting import BoostedClassifier, Derivatives
+from .boosting import BoostedClassifier, Derivatives, InexactForkError
 from .objectives import TrainingObjective, training_objective
+
+#: Shares of rows and columns that XGBoost draws afresh, unless they are 1.
+_DRAWING = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
 
 
 def engine() -> Any:
@@ -40,6 +44,7 @@ class XGBoostEngine:
         else:
             self._train = xgboost.DMatrix(train, weight=weights, **options)
             self._validation = xgboost.DMatrix(validation, **options)
+        self._params = params
         self.booster = xgboost.Booster(params, cache=[self._train, self._validation])
 
     @property
@@ -57,29 +62,46 @@ class XGBoostEngine:
         """Return the margin of the validation rows."""
         return np.asarray(self.booster.predict(self._validation, output_margin=True))
 
+    def fork(self) -> XGBoostEngine:
+        """Return another engine on the same matrices, with a copy of the trees."""
+        twin = copy(self)
+        twin.booster = engine().Booster(self._params, cache=[self._train, self._validation])
+        if self.n_trees:
+            twin.booster.load_model(self.booster.save_raw(raw_format="ubj"))
+            margins = (
+                each.booster.predict(self._train, output_margin=True) for each in (self, twin)
+            )
+            if not np.array_equal(*margins):  # the sums of all trees, and tree by tree
+                raise InexactForkError("XGBoost rounds the margins of a copy in another way")
+        return twin
+
 
 class FairXGBClassifier(BoostedClassifier):
-    """XGBoost trained to minimise (1−λ)·log-loss + λ·penalty.
+    """XGBoost trained on fair targets, or to minimise (1−λ)·log-loss + λ·penalty.
 
     The sensitive attribute is needed in ``fit`` alone. ``booster_`` is XGBoost's own
     binary-logistic model: save it with ``booster_.save_model`` and serve it without this library.
 
     Parameters
     ----------
-    criterion : DirectEffect, Parity, EqualOpportunity, EqualizedOdds or a fitted criterion
-        What the scores are held to; `DirectEffect` by default.
-    strength : float
-        λ, at least 0 and below 1. At 0 the trees are those of XGBoost's own objective.
+    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
+        What the model is trained on or held to; `FairTarget` by default.
+    strength : float, optional
+        λ: the share of the direct effect that fair targets take out, from 0 to 1 and 1 by default;
+        or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 the trees are those
+        of XGBoost's own objective.
     params : dict, optional
         Parameters of XGBoost, passed on untouched, but for those the classifier sets itself:
         objective, base score, rounds, threads and seeds are refused by name.
     schedule : Schedule, optional
-        When to raise λ and when to stop; the paper's double early stopping by default.
+        When to raise λ and when to stop; the paper's double early stopping by default. Fair targets
+        are trained on at λ from the first round.
     validation_fraction : float
         Share of the rows, of each label and group alike, held out to stop early by.
     curvature : {"adaptive", "bound", "exact"}
-        What stands in for the Hessian: a bound that adapts to how the penalty falls, the bound
-        itself, or the paper's exact diagonal, which diverges at large λ.
+        What stands in for the Hessian of a penalty: a bound that adapts to how the penalty falls,
+        the bound itself, or the paper's exact diagonal, which diverges at large λ. The log-loss of
+        fair targets has a diagonal Hessian, so that the choice is without effect.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
     callback : callable, optional
@@ -100,8 +122,11 @@ class FairXGBClassifier(BoostedClassifier):
     best_iteration_, n_rounds_ : int
         Trees kept, and rounds taken.
     evals_result_ : dict
-        Per round: ``"validation"`` with ``log_loss``, ``penalty`` and the criterion's statistics
-        after that round's tree, and ``"train"`` with all but ``log_loss`` before it.
+        Per round, after its tree: ``"validation"`` with ``log_loss`` and either ``fair_log_loss``,
+        the log-loss against the targets of full strength, or ``penalty`` and the criterion's
+        statistics. A penalty adds ``"train"``, with all but ``log_loss`` before that round's tree.
+    strength_ : float
+        λ as it was used.
     sensitive_levels_ : tuple
         What z = 0 and z = 1 stand for.
 
@@ -152,6 +177,15 @@ class FairXGBClassifier(BoostedClassifier):
             params["nthread"] = self.n_jobs
         return XGBoostEngine(params, self.table_, train, validation, weights)
 
+    def _why_not_shared(self) -> str | None:
+        params = self.params or {}
+        drawn = next((name for name in _DRAWING if params.get(name, 1) != 1), None)
+        if drawn is not None:
+            return f"XGBoost draws at random ({drawn}), and its generator cannot be copied"
+        if not str(params.get("device", "cpu")).startswith("cpu"):
+            return "XGBoost does not train on the CPU"
+        return None
+
     def _finished(self, engine: XGBoostEngine, n_trees: int) -> Any:
         booster = engine.booster[:n_trees]
         if self.n_jobs is not None:
@@ -174,7 +208,7 @@ def xgboost_objective(
     y: Any,
     *,
     sensitive_features: Any,
-    strength: float,
+    strength: float | None = None,
     sample_weight: Any = None,
     positive_level: Any = None,
     learning_rate: float = 0.3,
@@ -188,13 +222,13 @@ def xgboost_objective(
 
     Parameters
     ----------
-    criterion : DirectEffect, Parity, EqualOpportunity, EqualizedOdds or a fitted criterion
-        What the scores are held to; None stands for `DirectEffect`.
+    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
+        What the model is trained on or held to; None stands for `FairTarget`.
     X, y, sensitive_features, sample_weight
         The training rows, as for `FairXGBClassifier`.
-    strength : float
-        λ, at least 0 and below 1. A large one is best reached over many rounds: set ``strength`` of
-        the object in a callback.
+    strength : float, optional
+        λ; by default 1 for fair targets and .9 for a penalty, as in the classifier. A penalty's is
+        best reached over many rounds: set ``strength`` of the object in a callback.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1.
     learning_rate : float

@@ -50,7 +50,7 @@ def compute() -> dict[str, Any]:
     found: dict[str, Any] = {"DoubleML": doubleml.__version__, "scikit-learn": sklearn.__version__}
     for case in CASES:
         X, y, z, learner = people(case)
-        folds = fold_numbers(X, z.astype(float), N_FOLDS, 0)
+        folds = fold_numbers(X, z.astype(float), N_FOLDS, 0, ties=[y])
         splits = [
             (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
             for fold in range(N_FOLDS)

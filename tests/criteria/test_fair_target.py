@@ -1,0 +1,465 @@
+"""Labels without the direct effect: the formula, its truth, its cross-fitting and its refusals."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from contracts import (
+    CONTAINERS,
+    EXACT,
+    FAIR_TARGETS,
+    assert_close,
+    each_container,
+    each_fair_target,
+    fair_target,
+    make_people,
+    mixed_columns,
+)
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+from unsway.criteria import (
+    Criterion,
+    DirectEffect,
+    FairTarget,
+    FittedCriterion,
+    FittedFairTarget,
+    Parity,
+    choose_strength,
+    fit_criterion,
+)
+from unsway.datasets import make_synthetic, make_world
+from unsway.effects import OverlapWarning
+from unsway.folds import fold_numbers
+
+
+def with_effect(effect):
+    """Return a fitted fair target whose effect is known."""
+    return FittedFairTarget(FairTarget(), None, np.asarray(effect, dtype=float))
+
+
+def truth_of(data, world_effect=1.25):
+    """Return P(y=1|X,z) at both levels of z in the paper's world."""
+    margin = data.X @ data.coefficients
+    return 1 / (1 + np.exp(-margin[:, None] - np.array([0.0, world_effect])))
+
+
+@pytest.fixture(scope="module")
+def people():
+    return make_people(400, seed=3)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_synthetic(2_000, random_state=0)
+
+
+def fit(criterion, people, weights=None):
+    return criterion.fit(people.X, people.z, weights, y=people.y)
+
+
+# --- the formula ---------------------------------------------------------------------------------
+
+
+def test_targets_are_as_by_hand():
+    fitted = with_effect([0.4, 0.4, -0.2, -0.2])
+    y, z = np.array([1.0, 0.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
+    assert_close(fitted.targets(y, z), [0.8, 0.2, 1.1, -0.1], 1e-14)
+    assert_close(fitted.targets(y, z, 0.5), [0.9, 0.1, 1.05, -0.05], 1e-14)
+
+
+def test_the_objective_is_the_log_loss_against_the_targets(people):
+    fitted = fit(fair_target(), people, people.weights)
+    objective = fitted.objective(people.y, people.z, people.weights)
+    assert objective.strength == 0.0
+    np.testing.assert_array_equal(objective.sample_weight, people.weights)
+    for strength in (0.0, 0.5, 1.0):
+        targets = fitted.targets(people.y, people.z, strength)
+        assert_close(objective.at(strength).shifted_target(), targets, 1e-14)
+
+
+def test_targets_average_to_the_fair_score_at_each_x_where_the_effect_is_true():
+    data = make_synthetic(40, random_state=1)
+    outcome, rng, draws = truth_of(data), np.random.default_rng(0), 20_000
+    fitted = with_effect(outcome[:, 1] - outcome[:, 0])
+    total = np.zeros(40)
+    for _ in range(draws):
+        z = (rng.random(40) < data.propensity).astype(int)
+        y = (rng.random(40) < outcome[np.arange(40), z]).astype(float)
+        total += fitted.targets(y, z.astype(float))
+    assert abs(total / draws - data.fair_score).max() < 4 * 0.5 / np.sqrt(draws)
+
+
+@pytest.mark.parametrize("world", ["paper", "no_direct_effect", "opposed_effects"])
+def test_the_gap_of_the_targets_is_symnie(world):
+    data = make_world(world, 8_000, random_state=2)
+    z, y = data.z.astype(float), data.y.astype(float)
+    targets = fair_target().fit(data.X, z, y=y).targets(y, z)
+    one, zero = targets[z == 1], targets[z == 0]
+    standard_error = np.sqrt(one.var() / len(one) + zero.var() / len(zero))
+    assert abs(one.mean() - zero.mean() - data.effects.symNIE) < 3 * standard_error
+
+
+def test_targets_outside_zero_and_one_are_kept(people):
+    fitted = fit(fair_target(), people)
+    targets = fitted.targets(people.y, people.z)
+    assert targets.min() < -0.01
+    assert targets.max() > 1.01
+    assert_close(targets - people.y, (0.5 - people.z) * fitted.effect, 1e-12)
+
+
+def test_swapping_the_groups_changes_no_target(people):
+    # but for the folds, which do not depend on what the levels are called
+    swapped = fair_target().fit(people.X, 1 - people.z, y=people.y)
+    assert_close(
+        swapped.targets(people.y, 1 - people.z),
+        fit(fair_target(), people).targets(people.y, people.z),
+        1e-8,
+    )
+
+
+def test_swapping_the_labels_mirrors_every_target(people):
+    swapped = fair_target().fit(people.X, people.z, y=1 - people.y)
+    assert_close(
+        swapped.targets(1 - people.y, people.z),
+        1 - fit(fair_target(), people).targets(people.y, people.z),
+        1e-8,
+    )
+
+
+# --- cross-fitting and correction ----------------------------------------------------------------
+
+
+def test_the_effect_is_what_a_loop_over_the_folds_gives(people):
+    fitted = fit(fair_target(correction_degree=None), people)
+    folds = fold_numbers(people.X, people.z, 2, 0, ties=[people.y])
+    expected = np.empty(400)
+    for fold in range(2):
+        train, test = folds != fold, folds == fold
+        zero, one = (
+            clone(EXACT)
+            .fit(people.X[train & (people.z == level)], people.y[train & (people.z == level)])
+            .predict_proba(people.X[test])[:, 1]
+            for level in (0, 1)
+        )
+        expected[test] = one - zero
+    assert_close(fitted.effect, expected, 1e-12)
+    assert fitted.conditional_effect.correction.size == 0
+
+
+def test_the_correction_is_a_line_in_the_propensity(people):
+    plain = fit(fair_target(correction_degree=None), people)
+    corrected = fit(fair_target(), people)
+    added = corrected.effect - plain.effect
+    folds, b = fold_numbers(people.X, people.z, 2, 0, ties=[people.y]), np.empty(400)
+    for fold in range(2):
+        model = clone(EXACT).fit(people.X[folds != fold], people.z[folds != fold])
+        b[folds == fold] = model.predict_proba(people.X[folds == fold])[:, 1]
+    constant, slope = corrected.conditional_effect.correction
+    assert_close(added, constant + slope * np.clip(b, 0.01, 0.99), 1e-9)
+    assert abs(added).max() > 1e-3
+
+
+def test_a_higher_degree_has_as_many_numbers_more(people):
+    fitted = fit(fair_target(correction_degree=3), people)
+    assert fitted.conditional_effect.correction.shape == (4,)
+
+
+def test_no_effect_comes_from_a_model_that_saw_the_row():
+    # labels by the toss of a coin: a memoriser knows those it saw, and half of the others
+    rng = np.random.default_rng(0)
+    X, z = rng.normal(size=(600, 2)), rng.integers(0, 2, 600).astype(float)
+    y = rng.integers(0, 2, 600).astype(float)
+    memory = KNeighborsClassifier(1)
+    options = {"outcome_model": memory, "propensity_model": EXACT, "correction_degree": None}
+    own = np.empty((2, 600))
+    for position, cv in enumerate((1, 2)):
+        effect = FairTarget(cv=cv, **options).fit(X, z, y=y).effect
+        other = np.where(z == 1, y - effect, y + effect)  # μ̂ of the other level, if its own is y
+        own[position] = np.isin(other, (0.0, 1.0))
+    assert own[0].all()
+    assert 0.6 < own[1].mean() < 0.9
+
+
+def test_another_seed_gives_other_folds(people):
+    one, other = (fit(fair_target(random_state=seed), people).effect for seed in (0, 1))
+    assert abs(one - other).max() > 1e-4
+
+
+@each_fair_target
+def test_row_order_does_not_matter(criterion, people):
+    order = np.random.default_rng(1).permutation(400)
+    shuffled = people.rows(order)
+    one = fit(criterion, people, people.weights)
+    other = fit(criterion, shuffled, shuffled.weights)
+    assert_close(other.effect, one.effect[order], 1e-9)
+    assert_close(other.conditional_effect(people.X), one.conditional_effect(people.X), 1e-9)
+
+
+@each_fair_target
+def test_row_order_does_not_matter_where_many_rows_are_alike(criterion, data):
+    X, z, y = np.round(data.X[:, [0, 10, 14]]), data.z.astype(float), data.y.astype(float)
+    order = np.random.default_rng(1).permutation(len(y))
+    one = criterion.fit(X, z, y=y)
+    other = criterion.fit(X[order], z[order], y=y[order])
+    assert len(np.unique(X, axis=0)) < len(X) / 4
+    assert_close(other.conditional_effect(X), one.conditional_effect(X), 1e-9)
+
+
+def test_row_order_does_not_matter_to_the_default_models():
+    people = make_people(300, seed=5)
+    order = np.random.default_rng(1).permutation(300)
+    one, other = fit(FairTarget(), people), fit(FairTarget(), people.rows(order))
+    assert_close(other.effect, one.effect[order], 1e-6)
+
+
+@pytest.mark.parametrize("degree", [None, 1])
+def test_with_one_fold_weights_equal_repeated_rows(people, degree):
+    # with more, the copies of a row are spread over the folds as other rows are
+    criterion = fair_target(cv=1, correction_degree=degree)
+    weighted, copied = fit(criterion, people, people.weights), fit(criterion, people.repeated())
+    owner = np.repeat(np.arange(400), people.weights.astype(int))
+    assert_close(copied.effect, weighted.effect[owner], 1e-8)
+
+
+def test_equal_weights_are_as_good_as_none(people):
+    # but for the models' own regularisation, which is why there is none here
+    free = clone(EXACT).set_params(C=np.inf)
+    criterion = fair_target(outcome_model=free, propensity_model=free)
+    assert_close(
+        fit(criterion, people, np.full(400, 2.5)).effect, fit(criterion, people).effect, 1e-7
+    )
+
+
+def test_rows_without_weight_have_no_say(people):
+    weights = np.where(np.arange(400) < 350, 1.0, 0.0)
+    changed = people.y.copy()
+    changed[350:] = 1 - changed[350:]
+    one = fair_target().fit(people.X, people.z, weights, y=people.y)
+    other = fair_target().fit(people.X, people.z, weights, y=changed)
+    assert_close(other.effect, one.effect, 1e-8)
+
+
+def test_the_correction_mends_outcome_models_that_hardly_see_anything():
+    data = make_synthetic(8_000, random_state=4)
+    z, y = data.z.astype(float), data.y.astype(float)
+    outcome = truth_of(data)
+    truth = (outcome[:, 1] - outcome[:, 0]).mean()
+    deaf = LogisticRegression(C=1e-5)
+    raw, mended = (
+        fair_target(outcome_model=deaf, correction_degree=degree).fit(data.X, z, y=y).effect.mean()
+        for degree in (None, 1)
+    )
+    assert raw > truth + 0.1
+    assert abs(mended - truth) < 0.03
+
+
+# --- at other rows -------------------------------------------------------------------------------
+
+
+def test_some_rows_keep_their_effect(people):
+    fitted = fit(fair_target(), people)
+    rows = np.arange(0, 400, 3)
+    np.testing.assert_array_equal(fitted.take(rows).effect, fitted.effect[rows])
+    assert fitted.take(rows).n_rows == len(rows)
+
+
+def test_other_rows_get_the_mean_of_the_folds_models(people):
+    fitted = fit(fair_target(), people)
+    others = make_people(50, seed=9)
+    found = fitted.at(others.X)
+    assert found.n_rows == 50
+    np.testing.assert_array_equal(found.effect, fitted.conditional_effect(others.X))
+    assert abs(fitted.at(people.X).effect - fitted.effect).max() > 1e-4  # not those out of fold
+
+
+def test_with_one_fold_the_same_rows_have_the_same_effect(people):
+    fitted = fit(fair_target(cv=1), people)
+    assert_close(fitted.at(people.X).effect, fitted.effect, 1e-12)
+
+
+@each_container
+def test_every_container_gives_the_same_effect(container):
+    columns, z = mixed_columns()
+    del columns["empty"]  # words to some containers, numbers to others
+    y = np.random.default_rng(1).integers(0, 2, len(z)).astype(float)
+    criterion = FairTarget(max_extreme_share=1.0)
+    found = criterion.fit(container(columns), z, y=y)
+    expected = criterion.fit(CONTAINERS["pandas"](columns), z, y=y)
+    assert_close(found.effect, expected.effect, 1e-9)
+    assert_close(
+        found.at(container(columns)).effect, expected.at(CONTAINERS["pandas"](columns)).effect, 1e-9
+    )
+
+
+# --- contract ------------------------------------------------------------------------------------
+
+
+@each_fair_target
+def test_it_keeps_the_protocol_of_criteria(criterion, people):
+    assert isinstance(criterion, Criterion)
+    assert not isinstance(criterion, FittedCriterion)
+    fitted = fit(criterion, people)
+    assert isinstance(fitted, FittedCriterion)
+    assert not isinstance(fitted, Criterion)
+
+
+@each_fair_target
+def test_fitting_by_hand_is_the_same_as_letting_it_be_fitted(criterion, people):
+    by_hand = fit(criterion, people, people.weights)
+    let = fit_criterion(criterion, people.X, people.z, people.weights, y=people.y)
+    np.testing.assert_array_equal(let.effect, by_hand.effect)
+    assert fit_criterion(let, people.X, people.z) is let
+
+
+@each_fair_target
+def test_fitting_leaves_the_criterion_as_it_was(criterion, people):
+    before = clone(criterion).get_params(deep=False)
+    fit(criterion, people)
+    assert repr(criterion.get_params(deep=False)) == repr(before)
+    assert not hasattr(EXACT, "coef_")
+
+
+@each_fair_target
+def test_a_fitted_fair_target_can_be_pickled(criterion, people):
+    fitted = fit(criterion, people)
+    again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    np.testing.assert_array_equal(again.effect, fitted.effect)
+    np.testing.assert_array_equal(again.at(people.X).effect, fitted.at(people.X).effect)
+
+
+def test_parameters_reach_into_the_models():
+    criterion = fair_target()
+    assert criterion.get_params()["outcome_model__solver"] == "newton-cholesky"
+    copy = clone(criterion).set_params(cv=5, propensity_model__C=0.5)
+    assert (copy.cv, copy.propensity_model.C) == (5, 0.5)
+    assert (criterion.cv, criterion.propensity_model.C) == (2, 1.0)
+
+
+def test_it_prints_its_settings_and_no_row(people):
+    assert repr(FairTarget(correction_degree=2)) == "FairTarget(correction_degree=2)"
+    assert "array" not in repr(fit(fair_target(), people))
+
+
+@pytest.mark.parametrize(
+    "criterion", [FairTarget(), FAIR_TARGETS["fair target"]], ids=["default", "exact"]
+)
+def test_a_fitted_fair_target_holds_no_sensitive_value(criterion, data):
+    fitted = criterion.fit(data.X, data.z.astype(float), y=data.y.astype(float))
+    kept = pickle.dumps(fitted)
+    assert fitted.effect.tobytes() in kept  # what is kept would be found
+    folds = fold_numbers(data.X, data.z.astype(float), 2, 0, ties=[data.y])
+    for values in (data.z, data.z[folds == 0], data.z[folds == 1]):
+        for kind in (np.float64, np.float32, np.int64, np.int32, np.uint8, bool):
+            assert values.astype(kind)[:100].tobytes() not in kept
+
+
+def test_the_default_models_serve_numbers_words_and_holes():
+    columns, z = mixed_columns()
+    y = np.random.default_rng(1).integers(0, 2, len(z)).astype(float)
+    fitted = FairTarget(max_extreme_share=1.0).fit(CONTAINERS["pandas"](columns), z, y=y)
+    assert abs(fitted.effect).max() <= 1
+    assert fitted.effect.std() > 0
+
+
+def test_any_classifier_may_model_the_outcome(people):
+    trees = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=4)
+    fitted = fit(fair_target(outcome_model=[trees, EXACT]), people)
+    assert fitted.effect.std() > 0
+
+
+# --- strength ------------------------------------------------------------------------------------
+
+
+def test_fair_targets_are_at_full_strength_by_default_and_penalties_at_nine_tenths(people):
+    assert choose_strength(FairTarget(), None) == 1.0
+    assert choose_strength(fit(fair_target(), people), None) == 1.0
+    assert choose_strength(DirectEffect(), None) == choose_strength(Parity(), None) == 0.9
+
+
+def test_a_stated_strength_is_taken():
+    assert choose_strength(FairTarget(), 0) == 0.0
+    assert choose_strength(FairTarget(), 1) == 1.0
+    assert choose_strength(Parity(), np.float32(0.5)) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("criterion", "strength", "error", "message"),
+    [
+        (FairTarget(), 1.1, ValueError, r"at least 0 and at most 1; got 1\.1"),
+        (FairTarget(), -0.1, ValueError, r"at least 0 and at most 1; got -0\.1"),
+        (FairTarget(), float("nan"), ValueError, r"at least 0 and at most 1; got nan"),
+        (FairTarget(), "all", TypeError, r"strength must be a number; got 'all'"),
+        (DirectEffect(), 1, ValueError, r"at least 0 and below 1; got 1"),
+        (DirectEffect(), 1.1, ValueError, r"at least 0 and below 1; got 1\.1"),
+        (FairTarget, 0.5, TypeError, r"criterion must be one such as FairTarget\(\)"),
+        ("fair", 0.5, TypeError, r"criterion must be one such as .*; got 'fair'"),
+    ],
+)
+def test_a_strength_the_criterion_has_not_is_refused(criterion, strength, error, message):
+    with pytest.raises(error, match=message):
+        choose_strength(criterion, strength)
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def test_labels_are_needed(people):
+    with pytest.raises(TypeError, match=r"FairTarget needs the labels: fit\(X, z, y=y\)"):
+        FairTarget().fit(people.X, people.z)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"correction_degree": -1}, ValueError, "correction_degree must be None or an integer"),
+        ({"correction_degree": 1.5}, ValueError, "correction_degree .* got 1.5"),
+        ({"correction_degree": "two"}, ValueError, "correction_degree .* got 'two'"),
+        ({"cv": 0}, ValueError, "cv must be an integer of at least 1; got 0"),
+        ({"cv": 2.0}, ValueError, r"cv must be an integer of at least 1; got 2\.0"),
+        ({"clip": 0.5}, ValueError, "clip must lie above 0 and below 0.5"),
+        ({"random_state": -1}, ValueError, "random_state must be a non-negative integer"),
+        ({"outcome_model": []}, ValueError, "outcome_model is an empty list"),
+        ({"outcome_model": "trees"}, TypeError, "outcome_model must be a scikit-learn model"),
+        ({"propensity_model": 3}, TypeError, "propensity_model must be a scikit-learn model"),
+        ({"cv": 1, "outcome_model": None}, ValueError, "cv=1 predicts the rows"),
+        ({"cv": 300}, ValueError, "at least 600 are needed"),
+    ],
+    ids=str,
+)
+def test_bad_settings_are_refused(options, error, message, people):
+    with pytest.raises(error, match=message):
+        fit(fair_target(**options), people)
+
+
+def test_a_level_with_too_few_rows_is_refused_by_its_number(people):
+    z = np.zeros(400)
+    z[:19] = 1
+    with pytest.raises(ValueError, match="a sensitive level has 19 rows; at least 20 are needed"):
+        fair_target().fit(people.X, z, y=people.y)
+
+
+def test_another_number_of_rows_is_refused_with_both_numbers(people):
+    fitted, part = fit(fair_target(), people), people.rows(np.arange(100))
+    message = "the fair target was fitted on 400 rows but z has 100"
+    with pytest.raises(ValueError, match=message):
+        fitted.targets(part.y, part.z)
+    with pytest.raises(ValueError, match=message):
+        fitted.objective(part.y, part.z)
+
+
+@pytest.mark.parametrize("criterion", [fair_target(), DirectEffect(propensity=EXACT)], ids=repr)
+def test_a_criterion_fitted_on_other_rows_is_not_passed_on(criterion, people):
+    fitted, part = fit(criterion, people), people.rows(np.arange(100))
+    with pytest.raises(ValueError, match="fitted on 400 rows but there are 100 to train on"):
+        fit_criterion(fitted, part.X, part.z, y=part.y)
+
+
+def test_groups_that_hardly_overlap_are_warned_about():
+    people = make_people(400, seed=3, separation=8.0)
+    with pytest.warns(OverlapWarning, match="outside"):
+        fit(fair_target(propensity_model=clone(EXACT).set_params(C=100)), people)

@@ -1,0 +1,129 @@
+"""The direct effect at each row's X: its correction by hand, and what it mends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from contracts import EXACT, assert_close
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+
+from unsway.datasets import make_synthetic
+from unsway.effects import CrossFit
+from unsway.effects.conditional import ConditionalEffect, corrected_effect, fit_correction
+from unsway.effects.nuisance import Nuisances
+
+
+def random_rows(n=200, seed=0):
+    """Return labels, z, weights and nuisances that have little to do with them."""
+    rng = np.random.default_rng(seed)
+    b, outcome = rng.uniform(0.1, 0.9, n), rng.uniform(0.2, 0.8, (n, 2))
+    z = (rng.random(n) < b).astype(float)
+    y = (rng.random(n) < 0.5).astype(float)
+    return y, z, rng.integers(1, 4, n).astype(float), Nuisances(b, outcome)
+
+
+def test_a_constant_correction_is_the_residual_slope_by_hand():
+    # residuals of z: −¼, ¾, −½, ½; of y beside m̂ and τ̂: −¼, ½, 0, ½; c = Σ r·e / Σ r²
+    b = np.array([0.25, 0.25, 0.5, 0.5])
+    z, y = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.5, 1.0])
+    nuisances = Nuisances(b, np.array([[0.25, 0.25], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]))
+    by_hand = (0.0625 + 0.375 + 0 + 0.25) / (0.0625 + 0.5625 + 0.25 + 0.25)
+    assert_close(fit_correction(y, z, None, nuisances, 0), [by_hand], 1e-14)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("degree", [0, 1, 3])
+def test_the_correction_minimises_the_residual_sum_of_squares(degree, weighted):
+    y, z, weights, nuisances = random_rows()
+    weights = weights if weighted else np.ones_like(y)
+    b = nuisances.propensity
+
+    def squares(c):
+        effect = nuisances.effect + sum(each * b**k for k, each in enumerate(c))
+        return weights @ (y - nuisances.mean - (z - b) * effect) ** 2
+
+    found = fit_correction(y, z, weights if weighted else None, nuisances, degree)
+    general = minimize(squares, np.zeros(degree + 1), tol=1e-12)
+    assert found.shape == (degree + 1,)
+    assert squares(found) <= general.fun * (1 + 1e-10)
+    assert general.fun < squares(np.zeros(degree + 1))
+
+
+def test_weights_of_the_correction_equal_repeated_rows():
+    y, z, weights, nuisances = random_rows(seed=1)
+    again = np.repeat(np.arange(len(y)), weights.astype(int))
+    copied = Nuisances(nuisances.propensity[again], nuisances.outcome[again])
+    expected = fit_correction(y[again], z[again], None, copied, 1)
+    assert_close(fit_correction(y, z, weights, nuisances, 1), expected, 1e-10)
+
+
+def test_nuisances_that_are_right_need_no_correction():
+    data = make_synthetic(200_000, random_state=1)
+    margin = data.X @ data.coefficients
+    outcome = 1 / (1 + np.exp(-margin[:, None] - np.array([0.0, 1.25])))
+    nuisances = Nuisances(data.propensity, outcome)
+    found = fit_correction(data.y.astype(float), data.z.astype(float), None, nuisances, 0)
+    assert abs(found[0]) < 0.02
+
+
+def test_a_propensity_that_is_the_same_for_all_gets_the_correction_of_degree_zero():
+    y, z, _, nuisances = random_rows(seed=2)
+    flat = Nuisances(np.full(200, 0.5), nuisances.outcome)
+    constant = fit_correction(y, z, None, flat, 0)
+    line = fit_correction(y, z, None, flat, 1)
+    assert_close(line @ [1.0, 0.5], constant[0], 1e-10)
+    assert np.isfinite(line).all()
+
+
+def test_the_corrected_effect_adds_a_curve_of_the_propensity_by_hand():
+    nuisances = Nuisances(np.array([0.5, 0.25]), np.array([[0.2, 0.5], [0.6, 0.5]]))
+    assert_close(corrected_effect(nuisances, np.array([0.1, 0.4])), [0.6, 0.1], 1e-14)
+    assert_close(corrected_effect(nuisances, np.zeros(0)), [0.3, -0.1], 1e-14)
+
+
+def test_an_effect_stays_a_difference_of_probabilities():
+    nuisances = Nuisances(np.array([0.5, 0.5]), np.array([[0.1, 0.9], [0.9, 0.1]]))
+    assert corrected_effect(nuisances, np.array([3.0])).tolist() == [1.0, 1.0]
+    assert corrected_effect(nuisances, np.array([-3.0])).tolist() == [-1.0, -1.0]
+
+
+@pytest.fixture(scope="module")
+def shrunk():
+    """Return the paper's world with its true effect, and outcome models that hardly see X."""
+    data = make_synthetic(20_000, random_state=2)
+    cross_fit = CrossFit.of(
+        data.X,
+        data.z.astype(float),
+        binary=True,
+        outcome_model=LogisticRegression(C=1e-5),
+        propensity_model=EXACT,
+        cv=2,
+    )
+    y, z = data.y.astype(float), data.z.astype(float)
+    margin = data.X @ data.coefficients
+    truth = 1 / (1 + np.exp(-margin - 1.25)) - 1 / (1 + np.exp(-margin))
+    nuisances, models = cross_fit.fit_models(y, z)
+    return data, truth, nuisances, models, fit_correction(y, z, None, nuisances, 1)
+
+
+def errors_by_bin(data, effect, truth):
+    """Return the mean of effect − truth within fifths of the true propensity."""
+    bins = np.digitize(data.propensity, [0.2, 0.4, 0.6, 0.8])
+    return np.array([np.mean((effect - truth)[bins == k]) for k in range(5)])
+
+
+def test_the_correction_mends_the_effect_of_outcome_models_that_hardly_see_x(shrunk):
+    data, truth, nuisances, _, correction = shrunk
+    raw = errors_by_bin(data, nuisances.effect, truth)
+    mended = errors_by_bin(data, corrected_effect(nuisances, correction), truth)
+    assert abs(raw).min() > 0.08
+    assert abs(mended).max() < 0.04
+
+
+def test_rows_the_models_have_not_seen_get_the_same_correction(shrunk):
+    _, _, _, models, correction = shrunk
+    fresh = make_synthetic(500, random_state=3).X
+    nuisances = models.predict(fresh)
+    expected = nuisances.effect + correction[0] + correction[1] * nuisances.propensity
+    assert_close(ConditionalEffect(models, correction)(fresh), expected, 1e-12)
