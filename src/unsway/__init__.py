@@ -3,13 +3,29 @@
 The public names live here; an engine is imported when its first name is used.
 """
 
+import sys
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .audit.audit import audit as audit  # type checkers would take the rooms of these names
+    from .frontier.sweep import frontier as frontier
 
 __version__ = "0.1.0"
 
 #: Public name → the module that defines it.
 _HOMES = {
+    "Audit": "audit",
+    "Comparison": "audit",
+    "audit": "audit.audit",
+    "compare": "audit",
+    "demographic_parity_difference": "audit",
+    "demographic_parity_ratio": "audit",
+    "equal_opportunity_difference": "audit",
+    "equal_opportunity_ratio": "audit",
+    "equalized_odds_difference": "audit",
+    "equalized_odds_ratio": "audit",
     "DirectEffect": "criteria",
     "EqualOpportunity": "criteria",
     "EqualizedOdds": "criteria",
@@ -40,6 +56,9 @@ _HOMES = {
     "MarginalizedClassifier": "models.marginalized",
     "lightgbm_objective": "models.lightgbm",
     "xgboost_objective": "models.xgboost",
+    "Frontier": "frontier.result",
+    "frontier": "frontier.sweep",
+    "seek_strength": "frontier.seek",
     "score_gap": "audit.metrics",
     "selection_rate_difference": "audit.metrics",
     "make_synthetic": "datasets",
@@ -47,6 +66,20 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)
+
+
+class _Package(ModuleType):
+    """The package, in which a public name is never the room that shares it.
+
+    Python binds a room to its name here once it is loaded, which would hide the functions `audit` and `frontier`.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

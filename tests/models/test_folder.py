@@ -313,6 +313,7 @@ def test_an_empty_folder_is_filled_and_a_file_refused(logistic, tmp_path):
 
 
 def test_no_file_of_the_folder_is_a_pickle(saved):
-    assert sorted(os.listdir(saved)) == ["card.json", "model.json"]
-    for name in os.listdir(saved):
+    assert sorted(os.listdir(saved)) == ["card.json", "card.md", "model.json"]
+    for name in ("card.json", "model.json"):
         json.loads((saved / name).read_text("utf-8"))
+    assert (saved / "card.md").read_text("utf-8").startswith("# ")

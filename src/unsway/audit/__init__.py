@@ -1,5 +1,35 @@
 """From predictions to a verdict, for any model."""
 
+from .audit import Audit, audit
+from .calibration import Calibration
+from .causal import CausalAudit
+from .compare import Comparison, compare
+from .groups import (
+    demographic_parity_difference,
+    demographic_parity_ratio,
+    equal_opportunity_difference,
+    equal_opportunity_ratio,
+    equalized_odds_difference,
+    equalized_odds_ratio,
+)
 from .metrics import score_gap, selection_rate_difference
+from .tables import MetricTable, Table
 
-__all__ = ["score_gap", "selection_rate_difference"]
+__all__ = [
+    "Audit",
+    "Calibration",
+    "CausalAudit",
+    "Comparison",
+    "MetricTable",
+    "Table",
+    "audit",
+    "compare",
+    "demographic_parity_difference",
+    "demographic_parity_ratio",
+    "equal_opportunity_difference",
+    "equal_opportunity_ratio",
+    "equalized_odds_difference",
+    "equalized_odds_ratio",
+    "score_gap",
+    "selection_rate_difference",
+]

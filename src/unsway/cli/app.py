@@ -9,11 +9,14 @@ import click
 
 from .. import __version__
 from ..extras import MissingExtraError
+from .audit import audit_command
 from .console import note
 from .demo import demo
 from .effects import effects
 from .fit import fit
+from .frontier import frontier
 from .predict import predict
+from .report import report
 from .reproduce import reproduce
 
 #: What a command raises for bad input; anything else is a bug and keeps its traceback.
@@ -29,10 +32,13 @@ def app(context: click.Context, debug: bool) -> None:
     context.obj = {"debug": debug}
 
 
+app.add_command(audit_command)
 app.add_command(demo)
 app.add_command(effects)
 app.add_command(fit)
+app.add_command(frontier)
 app.add_command(predict)
+app.add_command(report)
 app.add_command(reproduce)
 
 

@@ -27,6 +27,7 @@ from ..criteria import FairTarget
 from ..files import check_writable, write_folder_atomically
 from ..roles import Floats
 from ..tables import EngineTable
+from .card import MARKDOWN, markdown_card
 from .features import Feature, align, count_unseen, one_hot
 
 #: What ``card.json`` calls itself, and the version of its fields.
@@ -145,7 +146,8 @@ def save_model_folder(
         "training": dict(training or {}),
     }
     text = json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return write_folder_atomically(path, {MODEL_FILES[engine]: content, CARD: text.encode()})
+    files = {MODEL_FILES[engine]: content, CARD: text.encode()}
+    return write_folder_atomically(path, {**files, MARKDOWN: markdown_card(card).encode()})
 
 
 def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
@@ -154,7 +156,7 @@ def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
     if path.exists() and not path.is_dir():
         raise NotADirectoryError(f"{path} is a file; give the name of a folder")
     names = {each.name for each in path.iterdir()} if path.is_dir() else set()
-    foreign = sorted(names - {CARD, *MODEL_FILES.values()})
+    foreign = sorted(names - {CARD, MARKDOWN, *MODEL_FILES.values()})
     if foreign or (names and CARD not in names):
         raise FileExistsError(
             f"{path} is no model folder: it holds {(foreign or sorted(names))[0]!r}; give another "

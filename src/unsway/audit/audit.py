@@ -1,0 +1,357 @@
+"""From predictions to a verdict, for any model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..effects import Estimate
+from ..effects.intervals import Progress
+from .calibration import Calibration
+from .causal import CausalAudit, EffectSettings, causal_audit, why_no_effects
+from .compare import Comparison, comparison
+from .inputs import check_inputs
+from .measured import MetricSettings, measure_model
+from .measures import BETWEEN
+from .tables import MetricTable, Table, plain, short, text_table
+from .tally import PLACES
+from .words import plain_words
+
+#: Version of what `Audit.to_dict` holds.
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Audit:
+    """What an audit found; made by `audit`. Printed, it is the verdict with its tables.
+
+    Parameters
+    ----------
+    metrics : MetricTable
+        Performance overall and by group, and differences between the groups, with intervals:
+        ``audit.metrics["auc", "z=1"]``, ``audit.metrics["demographic_parity_difference"]``.
+    calibration : Calibration
+        Scores beside labels, overall and by group.
+    causal : CausalAudit or None
+        Effects of z on labels and scores, the direct effect left, and whether the data can tell.
+    missing : str or None
+        Why there is no causal part.
+    comparison : Comparison or None
+        The model beside the baseline, where there is one.
+    n_rows : tuple of int
+        Rows with z=0 and with z=1.
+    levels, classes : tuple of str
+        What z = 0 and z = 1, and what y = 0 and y = 1 stand for.
+    sensitive_name : str or None
+        Name of the sensitive column.
+    settings : mapping
+        How the audit was made.
+    """
+
+    metrics: MetricTable
+    calibration: Calibration
+    causal: CausalAudit | None
+    missing: str | None
+    comparison: Comparison | None
+    n_rows: tuple[int, int]
+    levels: tuple[str, str]
+    classes: tuple[str, str]
+    sensitive_name: str | None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """Thresholds of the decisions."""
+        return tuple(self.settings["thresholds"])
+
+    @property
+    def verdict(self) -> str:
+        """The audit in one paragraph of plain words."""
+        return plain_words(self)
+
+    @property
+    def performance(self) -> Table:
+        """The metrics of all rows and of each group."""
+        return self._part(PLACES)
+
+    @property
+    def groups(self) -> Table:
+        """The metrics that compare the groups."""
+        return self._part((BETWEEN,))
+
+    def _part(self, places: tuple[str, ...]) -> Table:
+        entries = {k: v for k, v in self.metrics.entries.items() if k.group in places}
+        return MetricTable(entries, self.levels).table
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row per metric, group and threshold."""
+        return self.metrics.to_frame(backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything by name, ready for JSON; None where a number is unknown."""
+        found: dict[str, Any] = plain(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "verdict": self.verdict,
+                "rows": {"z=0": self.n_rows[0], "z=1": self.n_rows[1]},
+                "sensitive": {"name": self.sensitive_name, "levels": list(self.levels)},
+                "classes": list(self.classes),
+                "metrics": self.metrics.to_records(),
+                "calibration": self.calibration.table.to_records(),
+                "causal": self.causal and self.causal.to_dict(),
+                "missing": self.missing,
+                "comparison": self.comparison and self.comparison.to_dict(),
+                "settings": dict(self.settings),
+            }
+        )
+        return found
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_text(self) -> str:
+        """Return the verdict and the tables for a terminal."""
+        return "\n".join(_lines(self))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the selection rates of the groups by threshold; return the Axes."""
+        from .plots import plot_groups
+
+        return plot_groups(self, ax)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+
+def audit(
+    y: Any,
+    p: Any,
+    sensitive_features: Any,
+    X: Any = None,
+    *,
+    threshold: Any = 0.5,
+    baseline: Any = None,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    n_bootstrap: int = 200,
+    confidence: float = 0.95,
+    calibration_bins: int = 10,
+    calibration_strategy: str = "uniform",
+    propensity_model: Any = None,
+    outcome_model: Any = None,
+    score_model: Any = None,
+    cv: int = 5,
+    clip: float = 0.01,
+    effect_interval: str = "influence",
+    outcome_degree: int = 1,
+    effect_degree: int = 0,
+    max_rows_for_effects: int | None = 200_000,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Judge any model by its scores: how good, how they treat two groups, and what z does to them.
+
+    The headline is the direct effect left, gap(p) − symNIE: the difference of the groups' mean
+    scores less what z does to the labels through X (Di Stefano et al. 2020, arXiv:2002.10774).
+    Judge rows that the model was not trained on.
+
+    Parameters
+    ----------
+    y : column of length n
+        Labels of two classes; the second in sorted order is the positive one.
+    p : column of length n
+        The model's probability of the positive class.
+    sensitive_features : column of length n
+        z, with two levels.
+    X : frame or array, optional
+        Covariates, z not among them. Without it there is no causal part.
+    threshold : float or list of float
+        A row is selected when its score exceeds it.
+    baseline : column of length n, optional
+        Another model's probabilities, to compare with.
+    sample_weight : column of length n, optional
+        Weights of the rows.
+    positive_level : optional
+        The level of z that counts as 1.
+    n_bootstrap : int
+        Resamples of the rows, within the groups, for the intervals of the metrics; 0 for none.
+    confidence : float
+        Share of intervals that should hold the truth.
+    calibration_bins, calibration_strategy : int, {"uniform", "quantile"}
+        Bins of the calibration, as in scikit-learn's `calibration_curve`.
+    propensity_model, outcome_model, score_model : scikit-learn model or list of them, optional
+        Models of P(z=1|X), E[y|z,X] and E[p|z,X]; see `estimate_effects`.
+    cv, clip : int, float
+        Folds of the cross-fitting, and how far propensities stay from 0 and 1.
+    effect_interval : {"influence", "bootstrap"}
+        Of the effects; the bootstrap fits every model again in each of `n_bootstrap` resamples.
+    outcome_degree, effect_degree : int
+        N1 and N2 of the surrogate coefficients.
+    max_rows_for_effects : int or None
+        With more rows than this the effects are estimated on a part, which the result says; the
+        part depends on what the rows hold, not on their order. None takes all.
+    random_state : int
+        Seed.
+    n_jobs : int, optional
+        Processes of the bootstrap.
+    progress : callable, optional
+        Called with the resamples done and their number.
+
+    Examples
+    --------
+    >>> from unsway import make_synthetic
+    >>> people = make_synthetic(2000, random_state=0)
+    >>> found = audit(people.y, people.fair_score, people.z, people.X, n_bootstrap=0)
+    >>> left = found.causal.direct_effect_left
+    >>> left.low < 0 < left.high
+    True
+    >>> audit(people.y, people.fair_score, people.z, n_bootstrap=0).missing.split(":")[0]
+    'X was not given'
+    """
+    settings = MetricSettings.of(
+        threshold,
+        calibration_bins,
+        calibration_strategy,
+        n_bootstrap=n_bootstrap,
+        confidence=confidence,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    effects = EffectSettings(
+        propensity_model,
+        outcome_model,
+        score_model,
+        cv,
+        clip,
+        effect_interval,
+        n_bootstrap or 200,
+        outcome_degree,
+        effect_degree,
+        max_rows_for_effects,
+    )
+    roles = {"p": p} if baseline is None else {"p": p, "baseline": baseline}
+    given, scores = check_inputs(y, roles, sensitive_features, X, sample_weight, positive_level)
+    missing = why_no_effects(given, X, cv)
+    causal = None if missing else causal_audit(X, given, scores, effects, settings)
+    measured = measure_model(scores["p"], given, settings, progress)
+    beside = None
+    if baseline is not None:
+        models = {"baseline": measure_model(scores["baseline"], given, settings), "model": measured}
+        columns = {"baseline": scores["baseline"], "model": scores["p"]}
+        left = None
+        if causal is not None and causal.baseline_left is not None:
+            left = {"baseline": causal.baseline_left, "model": causal.direct_effect_left}
+        beside = comparison(models, columns, given, settings, left, missing)
+    n_rows = (int((given.z == 0).sum()), int((given.z == 1).sum()))
+    how = _settings(settings, effects, given.weights is not None)
+    return Audit(
+        measured.metrics,
+        measured.calibration,
+        causal,
+        missing,
+        beside,
+        n_rows,
+        given.levels,
+        given.classes,
+        given.name,
+        how,
+    )
+
+
+def _settings(settings: MetricSettings, effects: EffectSettings, weighted: bool) -> dict[str, Any]:
+    from .. import __version__
+
+    return {
+        "unsway": __version__,
+        "thresholds": list(settings.thresholds),
+        "n_bootstrap": settings.n_bootstrap,
+        "confidence": float(settings.confidence),
+        "calibration_bins": settings.n_bins,
+        "calibration_strategy": settings.strategy,
+        "effect_interval": effects.interval,
+        "cv": int(effects.cv),
+        "clip": float(effects.clip),
+        "max_rows_for_effects": effects.max_rows,
+        "random_state": settings.random_state,
+        "weighted": weighted,
+    }
+
+
+def _lines(found: Audit) -> Iterator[str]:
+    """Yield the audit as text, line by line."""
+    low, high = (short(level) for level in found.levels)
+    zeros, ones = found.n_rows
+    yield f"Audit of {zeros + ones:,} rows: z=1 is {high} ({ones:,}), z=0 is {low} ({zeros:,})"
+    yield ""
+    yield found.verdict
+    yield ""
+    names = list(dict.fromkeys(k.metric for k in found.metrics.entries if k.group == "overall"))
+    yield from text_table(
+        ("", "threshold", "overall", "z=1", "z=0"),
+        (
+            (name, "" if t is None else f"{t:g}", *_cells(found, name, t))
+            for name in names
+            for t in _thresholds(found, name)
+        ),
+    )
+    yield ""
+    yield from text_table(
+        ("between the groups", "threshold", "value"),
+        (
+            (key.metric, "" if key.threshold is None else f"{key.threshold:g}", _show(each))
+            for key, each in found.metrics.entries.items()
+            if key.group == BETWEEN
+        ),
+    )
+    if found.causal is not None:
+        yield from _causal_lines(found.causal)
+    if found.comparison is not None:
+        yield from ("", *found.comparison.to_text().splitlines())
+    if found.missing is not None:
+        yield from ("", f"No causal part: {found.missing}.")
+
+
+def _causal_lines(causal: CausalAudit) -> Iterator[str]:
+    yield ""
+    columns = causal.table.columns
+    rows: dict[str, dict[str, str]] = {}
+    for effect, on, *numbers in zip(*columns.values(), strict=True):
+        rows.setdefault(effect, {})[on] = _show(Estimate(*numbers))
+    yield from text_table(
+        ("effect of z", "on labels", "on scores"),
+        ((name, on.get("labels", ""), on.get("scores", "")) for name, on in rows.items()),
+    )
+    if causal.n_rows < causal.n_rows_given:
+        yield f"Effects from {causal.n_rows:,} of the {causal.n_rows_given:,} rows."
+    yield ""
+    yield from (short(line, 240) for line in repr(causal.verdict).splitlines())
+    yield from causal.notes
+
+
+def _thresholds(found: Audit, name: str) -> list[float | None]:
+    keys = found.metrics.entries
+    return [k.threshold for k in keys if k.metric == name and k.group == "overall"]
+
+
+def _cells(found: Audit, name: str, threshold: float | None) -> list[str]:
+    entries = found.metrics.entries
+    return [
+        _show(entry)
+        for place in ("overall", "z=1", "z=0")
+        for key, entry in entries.items()
+        if key == (name, place, threshold)
+    ]
+
+
+def _show(each: Estimate) -> str:
+    if np.isnan(each.estimate):
+        return "–"
+    if np.isnan(each.low):
+        return f"{each.estimate:.4f}"
+    return f"{each.estimate:.4f} [{each.low:.4f}, {each.high:.4f}]"

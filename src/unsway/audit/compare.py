@@ -1,0 +1,300 @@
+"""Several models on the same rows, with paired intervals of their differences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..effects import Estimate, estimate_effects
+from ..effects.influence import Mean
+from ..effects.intervals import Progress
+from ..roles import Floats
+from .causal import EffectSettings, at_most, why_no_effects
+from .inputs import Inputs, check_inputs
+from .measured import Measured, MetricSettings, measure_model
+from .measures import Key, percentiles
+from .tables import MetricTable, Table, plain, short, text_table
+
+#: Version of what `Comparison.to_dict` holds.
+SCHEMA_VERSION = 1
+#: The metrics a printed comparison shows.
+_SHOWN = (
+    "auc",
+    "log_loss",
+    "calibration_error",
+    "accuracy",
+    "score_gap",
+    "selection_rate_difference",
+    "equalized_odds_difference",
+)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """Models beside a reference, the first of them.
+
+    Parameters
+    ----------
+    models : mapping of str to MetricTable
+        The metrics of each model.
+    differences : mapping of str to MetricTable
+        Of each model but the first: its metrics minus the reference's, with paired intervals.
+    left : mapping of str to Estimate, or None
+        The direct effect of z left in each model's scores; None without X.
+    left_differences : mapping of str to Estimate
+        The same minus the reference's. What X explains is the same for all models of the rows, so
+        this is the difference of their score gaps, and needs no X.
+    missing : str or None
+        Why there is no `left`.
+    settings : mapping
+    """
+
+    models: Mapping[str, MetricTable]
+    differences: Mapping[str, MetricTable]
+    left: Mapping[str, Estimate] | None
+    left_differences: Mapping[str, Estimate]
+    missing: str | None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def reference(self) -> str:
+        """The model the others are compared with."""
+        return next(iter(self.models))
+
+    @property
+    def table(self) -> Table:
+        """One row per model, metric, group and threshold."""
+        columns: dict[str, list[Any]] = {}
+        base = self.models[self.reference]
+        for name, difference in self.differences.items():
+            found = {
+                "model": [name] * len(difference.entries),
+                "reference": [self.reference] * len(difference.entries),
+                **{key: difference.table.columns[key] for key in ("metric", "group", "level")},
+                "threshold": difference.table.columns["threshold"],
+                "value": [each.estimate for each in self.models[name].entries.values()],
+                "reference_value": [each.estimate for each in base.entries.values()],
+                "difference": difference.table.columns["estimate"],
+                **{key: difference.table.columns[key] for key in ("se", "low", "high")},
+            }
+            for key, values in found.items():
+                columns.setdefault(key, []).extend(values)
+        return Table(columns)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row per model but the first, metric, group and threshold."""
+        return self.table.to_frame(backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number, ready for JSON."""
+        left = None if self.left is None else {k: v.to_dict() for k, v in self.left.items()}
+        found: dict[str, Any] = plain(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "models": list(self.models),
+                "reference": self.reference,
+                "differences": self.table.to_records(),
+                "direct_effect_left": left,
+                "direct_effect_left_differences": {
+                    name: each.to_dict() for name, each in self.left_differences.items()
+                },
+                "missing": self.missing,
+                "settings": dict(self.settings),
+            }
+        )
+        return found
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_text(self) -> str:
+        """Return the comparison for a terminal: each model's numbers, and its differences."""
+        names = list(self.models)
+        first = min((k.threshold for k in self._keys() if k.threshold is not None), default=None)
+        rows = []
+        for name in _SHOWN:
+            key = next(k for k in self._keys() if k.metric == name and k.threshold in (None, first))
+            shown = [f"{self.models[model].entries[key].estimate:.4f}" for model in names]
+            shown += [_signed(self.differences[model].entries[key]) for model in names[1:]]
+            rows.append((name, *shown))
+        if self.left is not None:
+            shown = [f"{self.left[model].estimate:+.4f}" for model in names]
+            shown += [_signed(self.left_differences[model]) for model in names[1:]]
+            rows.append(("direct_effect_left", *shown))
+        labels = [short(name, 20) for name in names]
+        heads = [f"{label} − {labels[0]}" for label in labels[1:]]
+        lines = text_table(("", *labels, *heads), rows)
+        note = [] if self.missing is None else [f"Without the direct effect left: {self.missing}."]
+        return "\n".join([*lines, *note])
+
+    def _keys(self) -> list[Key]:
+        return list(self.models[self.reference].entries)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+
+def _signed(each: Estimate) -> str:
+    if np.isnan(each.low):
+        return f"{each.estimate:+.4f}"
+    return f"{each.estimate:+.4f} [{each.low:+.4f}, {each.high:+.4f}]"
+
+
+def compare(
+    scores: Mapping[str, Any],
+    y: Any,
+    sensitive_features: Any,
+    X: Any = None,
+    *,
+    threshold: Any = 0.5,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    n_bootstrap: int = 200,
+    confidence: float = 0.95,
+    calibration_bins: int = 10,
+    calibration_strategy: str = "uniform",
+    max_rows_for_effects: int | None = 200_000,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    **effect_options: Any,
+) -> Comparison:
+    """Compare models' scores of the same rows with the first of them.
+
+    Intervals are paired: each resample measures all models, so what they have in common cancels.
+
+    Parameters
+    ----------
+    scores : mapping of str to column
+        Each model's probabilities by its name; the first is the reference.
+    y, sensitive_features, X, threshold, sample_weight, positive_level, n_bootstrap, confidence
+        As in `audit`. Without resamples, only the direct effect left has intervals.
+    calibration_bins, calibration_strategy, max_rows_for_effects, random_state, n_jobs, progress
+        As in `audit`.
+    **effect_options
+        Passed to `estimate_effects`, for the effects of z on the labels.
+
+    Examples
+    --------
+    >>> from unsway import make_synthetic
+    >>> people = make_synthetic(2000, random_state=0)
+    >>> found = compare(
+    ...     {"labels": people.y, "fair": people.fair_score}, people.y, people.z, n_bootstrap=50
+    ... )
+    >>> found.left_differences["fair"].high < 0
+    True
+    """
+    if not isinstance(scores, Mapping) or len(scores) < 2:
+        raise ValueError("scores must map at least two models' names to their scores")
+    settings = MetricSettings.of(
+        threshold,
+        calibration_bins,
+        calibration_strategy,
+        n_bootstrap=n_bootstrap,
+        confidence=confidence,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    effects = EffectSettings(max_rows=max_rows_for_effects, cv=effect_options.get("cv", 5))
+    roles = {f"scores[{str(name)!r}]": values for name, values in scores.items()}
+    if len(roles) < len(scores):
+        raise ValueError("two models of scores have the same name as text; rename one")
+    given, checked = check_inputs(y, roles, sensitive_features, X, sample_weight, positive_level)
+    named = dict(zip(map(str, scores), checked.values(), strict=True))
+    missing = why_no_effects(given, X, effects.cv)
+    left = None
+    if missing is None:
+        left = _left(X, given, named, effects, settings, effect_options)
+    measured = {
+        name: measure_model(p, given, settings, progress if name == list(named)[-1] else None)
+        for name, p in named.items()
+    }
+    return comparison(measured, named, given, settings, left, missing)
+
+
+def _left(
+    X: Any,
+    given: Inputs,
+    scores: Mapping[str, Floats],
+    effects: EffectSettings,
+    settings: MetricSettings,
+    options: Mapping[str, Any],
+) -> dict[str, Estimate]:
+    """Return the direct effect left in each model's scores, the effects estimated once."""
+    stacked = np.column_stack(list(scores.values()))
+    X, given, stacked = at_most(X, given, stacked, effects.max_rows, settings.random_state)
+    known = {
+        "confidence": settings.confidence,
+        "random_state": settings.random_state,
+        "max_extreme_share": 1,
+        "n_jobs": settings.n_jobs,
+    }
+    found = estimate_effects(
+        X,
+        given.y,
+        sensitive_features=given.z,
+        sample_weight=given.weights,
+        **{**known, **options},
+    )
+    columns = zip(scores, stacked.T, strict=True)
+    return {name: found.direct_effect_left(column) for name, column in columns}
+
+
+def comparison(
+    measured: Mapping[str, Measured],
+    scores: Mapping[str, Floats],
+    given: Inputs,
+    settings: MetricSettings,
+    left: Mapping[str, Estimate] | None,
+    missing: str | None,
+) -> Comparison:
+    """Put models that were measured on the same rows, with the same seed, side by side."""
+    reference, *others = measured
+    level = settings.confidence
+    base = scores[reference]
+    return Comparison(
+        {name: each.metrics for name, each in measured.items()},
+        {name: _differences(measured[name], measured[reference], level) for name in others},
+        left,
+        {name: _gap_difference(scores[name] - base, given, level) for name in others},
+        missing,
+        {
+            "thresholds": list(settings.thresholds),
+            "n_bootstrap": settings.n_bootstrap,
+            "confidence": level,
+            "random_state": settings.random_state,
+            "rows": len(given.y),
+        },
+    )
+
+
+def _differences(model: Measured, base: Measured, confidence: float) -> MetricTable:
+    count, none = len(model.values), float("nan")
+    found = {key: value - base.values[key] for key, value in model.values.items()}
+    if model.replicates is None or base.replicates is None:
+        entries = {key: Estimate(value, none, none, none) for key, value in found.items()}
+        return MetricTable(entries, model.metrics.levels)
+    columns = (model.replicates[:, :count] - base.replicates[:, :count]).T
+    entries = {
+        key: Estimate(value, _spread(column), *percentiles(column, confidence))
+        for (key, value), column in zip(found.items(), columns, strict=True)
+    }
+    return MetricTable(entries, model.metrics.levels)
+
+
+def _spread(column: Floats) -> float:
+    known = column[~np.isnan(column)]
+    return float(np.std(known, ddof=1)) if len(known) > 1 else float("nan")
+
+
+def _gap_difference(difference: Floats, given: Inputs, confidence: float) -> Estimate:
+    """Return the difference of two score gaps, with its influence-function interval."""
+    weights = np.ones_like(given.y) if given.weights is None else given.weights
+    ones, zeros = weights * given.z, weights * (1 - given.z)
+    found = Mean.of(ones * difference, ones) - Mean.of(zeros * difference, zeros)
+    return Estimate.normal(found.value, found.se, confidence)

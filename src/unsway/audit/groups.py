@@ -1,0 +1,305 @@
+"""Differences between groups in what a decision does to them, under fairlearn's names.
+
+Each takes decisions, 0 or 1, and any number of groups. As in fairlearn, a rate over no row (the
+true positive rate of a group without a positive label) counts as 0, and a ratio 0/0 is NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..roles import Floats, check_length, check_weights, vector
+
+#: How the groups are compared, and how the two rates of equalised odds are put together.
+METHODS, AGGREGATIONS = ("between_groups", "to_overall"), ("worst_case", "mean")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Selection, true positive and false positive rates: one per group, and over all rows.
+
+    Examples
+    --------
+    Two groups; counts by label and decision, so that the first selects 1 of 4 and the second 3:
+
+    >>> counts = np.array([[[2.0, 0.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 2.0]]])
+    >>> found = Rates.of(counts)
+    >>> found.selection.tolist(), found.true_positive.tolist()
+    ([0.25, 0.75], [0.5, 1.0])
+    """
+
+    selection: Floats
+    true_positive: Floats
+    false_positive: Floats
+    overall: Rates | None
+
+    @classmethod
+    def of(cls, cells: Floats) -> Rates:
+        """Return the rates of weighted counts [group, label, decision]."""
+        whole = cls._of(cells.sum(axis=0, keepdims=True), None)
+        return cls._of(cells, whole)
+
+    @classmethod
+    def _of(cls, cells: Floats, overall: Rates | None) -> Rates:
+        chosen = cells[..., 1]
+        return cls(
+            _rate(chosen.sum(axis=1), cells.sum(axis=(1, 2))),
+            _rate(chosen[:, 1], cells[:, 1].sum(axis=1)),
+            _rate(chosen[:, 0], cells[:, 0].sum(axis=1)),
+            overall,
+        )
+
+    def difference(self, name: str, method: str = "between_groups") -> float:
+        """Return the largest absolute difference of a rate, between groups or to all rows."""
+        rates: Floats = getattr(self, name)
+        if method == "between_groups":
+            return float(rates.max() - rates.min())
+        return float(np.abs(rates - getattr(self.overall, name)).max())
+
+    def ratio(self, name: str, method: str = "between_groups") -> float:
+        """Return the smallest ratio of a rate, at most 1; NaN where every rate is 0."""
+        rates: Floats = getattr(self, name)
+        if method == "between_groups":
+            return float(rates.min() / rates.max()) if rates.max() > 0 else float("nan")
+        whole = float(getattr(self.overall, name)[0])
+        if whole == 0:
+            return float("nan")
+        ratios = rates / whole
+        inverse = np.divide(1, ratios, out=np.ones_like(ratios), where=ratios > 1)
+        return float(np.where(ratios > 1, inverse, ratios).min())
+
+    def group_metrics(self) -> dict[str, float]:
+        """Return fairlearn's six metrics by name."""
+        return {
+            "demographic_parity_difference": self.difference("selection"),
+            "demographic_parity_ratio": self.ratio("selection"),
+            "equalized_odds_difference": self.odds_difference(),
+            "equalized_odds_ratio": self.odds_ratio(),
+            "equal_opportunity_difference": self.difference("true_positive"),
+            "equal_opportunity_ratio": self.ratio("true_positive"),
+        }
+
+    def odds_difference(self, method: str = "between_groups", agg: str = "worst_case") -> float:
+        """Return the larger, or the mean, of the differences of both error rates."""
+        both = [self.difference(name, method) for name in ("true_positive", "false_positive")]
+        return max(both) if agg == "worst_case" else float(np.mean(both))
+
+    def odds_ratio(self, method: str = "between_groups", agg: str = "worst_case") -> float:
+        """Return the smaller, or the mean, of the ratios of both error rates.
+
+        The smaller is Python's ``min(true, false)`` also where a ratio is NaN: NaN if the first
+        is, the first if only the second is.
+        """
+        both = [self.ratio(name, method) for name in ("true_positive", "false_positive")]
+        if agg == "worst_case":
+            return min(both)
+        known = [each for each in both if not np.isnan(each)]
+        return float(np.mean(known)) if known else float("nan")
+
+
+def _rate(part: Floats, whole: Floats) -> Floats:
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+
+
+def count_cells(
+    y_true: Any, y_pred: Any, sensitive_features: Any, sample_weight: Any = None
+) -> Floats:
+    """Return the weight of the rows by [group, label, decision], groups in sorted order."""
+    decisions = _zero_one(y_pred, "y_pred")
+    labels = _zero_one(y_true, "y_true")
+    check_length(labels, len(decisions), "y_true", "y_pred")
+    if sensitive_features is None:
+        raise TypeError("sensitive_features is required: pass sensitive_features=z by name")
+    groups, _ = vector(sensitive_features, "sensitive_features")
+    check_length(groups, len(decisions), "sensitive_features", "y_pred")
+    weights = check_weights(sample_weight, len(decisions), beside="y_pred")
+    try:
+        levels, member = np.unique(groups, return_inverse=True)
+    except TypeError:
+        raise TypeError(
+            "sensitive_features mixes types that cannot be compared; make it all strings or numbers"
+        ) from None
+    if len(levels) < 2:
+        raise ValueError("sensitive_features has a single level; groups need at least two")
+    places = 4 * member.ravel() + 2 * labels + decisions
+    cells = np.bincount(places, weights, 4 * len(levels)).reshape(-1, 2, 2).astype(np.float64)
+    empty = int((cells.sum(axis=(1, 2)) == 0).sum())
+    if empty:
+        raise ValueError(
+            f"{empty} groups have a sample_weight of zero in every row; leave them out"
+        )
+    return cells
+
+
+def _zero_one(values: Any, role: str) -> NDArray[np.intp]:
+    """Return 0/1 (or −1/1, or booleans) as integers, whichever of them occur."""
+    array, _ = vector(values, role)
+    if array.dtype.kind in "biuf":
+        levels = set(np.unique(array[:1000]).tolist()) | {array.min().item(), array.max().item()}
+        for low in (0, -1):
+            if levels <= {low, 1} and bool(np.all((array == low) | (array == 1))):
+                return np.asarray(array == 1, dtype=np.intp)
+    what = "decisions: compare scores with a threshold first, as in p > 0.5"
+    raise ValueError(
+        f"{role} must hold 0 and 1 only; these are "
+        + (what if role == "y_pred" else "labels: compare them with the positive class first")
+    )
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
+
+
+def demographic_parity_difference(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    method: str = "between_groups",
+    sample_weight: Any = None,
+) -> float:
+    """Return the largest difference between groups in P(decision 1); 0 is parity.
+
+    Parameters
+    ----------
+    y_true, y_pred : columns of 0 and 1
+        Labels and decisions.
+    sensitive_features : column
+        The group of each row, of two levels or more.
+    method : {"between_groups", "to_overall"}
+        The largest rate less the smallest, or the largest distance to the rate of all rows.
+    sample_weight : column, optional
+        Weights of the rows.
+
+    Examples
+    --------
+    >>> demographic_parity_difference([0, 1, 0, 1], [1, 1, 0, 1], sensitive_features=[0, 0, 1, 1])
+    0.5
+    """
+    _check_choice("method", method, METHODS)
+    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
+    return Rates.of(cells).difference("selection", method)
+
+
+def demographic_parity_ratio(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    method: str = "between_groups",
+    sample_weight: Any = None,
+) -> float:
+    """Return the smallest ratio between groups of P(decision 1); 1 is parity.
+
+    The parameters are those of `demographic_parity_difference`.
+
+    Examples
+    --------
+    >>> demographic_parity_ratio([0, 1, 0, 1], [1, 1, 0, 1], sensitive_features=[0, 0, 1, 1])
+    0.5
+    """
+    _check_choice("method", method, METHODS)
+    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
+    return Rates.of(cells).ratio("selection", method)
+
+
+def equal_opportunity_difference(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    method: str = "between_groups",
+    sample_weight: Any = None,
+) -> float:
+    """Return the largest difference between groups in the true positive rate.
+
+    The parameters are those of `demographic_parity_difference`.
+
+    References
+    ----------
+    Hardt, Price & Srebro (2016), "Equality of opportunity in supervised learning", NeurIPS.
+
+    Examples
+    --------
+    >>> equal_opportunity_difference([1, 1, 1, 1], [1, 1, 0, 1], sensitive_features=[0, 0, 1, 1])
+    0.5
+    """
+    _check_choice("method", method, METHODS)
+    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
+    return Rates.of(cells).difference("true_positive", method)
+
+
+def equal_opportunity_ratio(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    method: str = "between_groups",
+    sample_weight: Any = None,
+) -> float:
+    """Return the smallest ratio between groups of the true positive rate.
+
+    The parameters are those of `demographic_parity_difference`.
+
+    Examples
+    --------
+    >>> equal_opportunity_ratio([1, 1, 1, 1], [1, 1, 0, 1], sensitive_features=[0, 0, 1, 1])
+    0.5
+    """
+    _check_choice("method", method, METHODS)
+    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
+    return Rates.of(cells).ratio("true_positive", method)
+
+
+def equalized_odds_difference(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    method: str = "between_groups",
+    sample_weight: Any = None,
+    agg: str = "worst_case",
+) -> float:
+    """Return the larger of the differences in the true and in the false positive rate.
+
+    The parameters are those of `demographic_parity_difference`, and `agg`: ``"worst_case"`` takes
+    the larger difference, ``"mean"`` their mean.
+
+    Examples
+    --------
+    >>> equalized_odds_difference([1, 0, 1, 0], [1, 1, 1, 0], sensitive_features=[0, 0, 1, 1])
+    1.0
+    """
+    _check_choice("method", method, METHODS)
+    _check_choice("agg", agg, AGGREGATIONS)
+    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
+    return Rates.of(cells).odds_difference(method, agg)
+
+
+def equalized_odds_ratio(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    method: str = "between_groups",
+    sample_weight: Any = None,
+    agg: str = "worst_case",
+) -> float:
+    """Return the smaller of the ratios of the true and of the false positive rate.
+
+    The parameters are those of `equalized_odds_difference`.
+
+    Examples
+    --------
+    >>> equalized_odds_ratio([1, 0, 1, 0], [1, 1, 1, 0], sensitive_features=[0, 0, 1, 1])
+    0.0
+    """
+    _check_choice("method", method, METHODS)
+    _check_choice("agg", agg, AGGREGATIONS)
+    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
+    return Rates.of(cells).odds_ratio(method, agg)

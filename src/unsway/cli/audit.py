@@ -1,0 +1,235 @@
+"""``unsway audit``: judge anybody's model by its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ..audit.audit import Audit, audit
+from ..extras import MissingExtraError, load
+from ..files import write_atomically
+from ..models.folder import SavedModel, load_model_folder
+from ..report import write_audit_report
+from ..roles import Floats
+from .console import note, say, steps
+from .effects import _interrupts, _places, parse_jobs
+from .flags import RoleFlags, Roles, check_column, role_options, take_roles
+from .predict import select_features
+from .table_files import SUFFIXES, plain_columns, read_table, refuse_row_names
+
+#: What stands before a column of the table that holds scores.
+COLUMN = "column:"
+#: What a report is made with.
+REPORT_PACKAGES = ("altair", "jinja2", "vl_convert")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where scores come from: a model folder, a column of the table, or a file of their own."""
+
+    flag: str
+    column: str | None = None
+    model: SavedModel | None = None
+    file: Path | None = None
+
+    @classmethod
+    def of(cls, text: str, flag: str) -> Source:
+        """Read what a user wrote; a model is loaded at once."""
+        if text.startswith(COLUMN):
+            return cls(flag, column=text.removeprefix(COLUMN))
+        path = Path(text)
+        if path.suffix.lower() in SUFFIXES and not path.is_dir():
+            return cls(flag, file=path)
+        if not path.exists():
+            raise ValueError(
+                f"{flag} {text!r}: there is no such folder; give a model folder, {COLUMN}NAME for "
+                "a column of FILE, or a .csv or .parquet file of scores"
+            )
+        return cls(flag, model=load_model_folder(path))
+
+    @property
+    def words(self) -> list[str]:
+        """Columns that must be read as text for the model."""
+        if self.model is None:
+            return []
+        return [each.name for each in self.model.features if each.kind == "category"]
+
+    def scores(self, table: Any) -> Floats:
+        """Return one number per row of the table."""
+        if self.model is not None:
+            return self._predict(self.model, table)
+        if self.file is not None:
+            table = read_table(self.file)
+            names = table.column_names
+            name = "score" if "score" in names else names[0]
+            if len(names) > 1 and "score" not in names:
+                raise ValueError(
+                    f"{self.flag}: {self.file} has {len(names)} columns, none named 'score'; keep "
+                    "one, or rename the scores"
+                )
+        else:
+            name = check_column(self.column or "", table.column_names, self.flag)
+        column = plain_columns(table.select([name])).column(name)
+        array = column.to_numpy()
+        if array.dtype.kind != "f":
+            raise ValueError(f"{self.flag}: column {name!r} holds words; scores are numbers")
+        missing = int(column.null_count or np.isnan(array).sum())
+        if missing:
+            raise ValueError(f"{self.flag}: {missing:,} of {len(array):,} scores are missing")
+        return np.asarray(array, dtype=np.float64)
+
+    def _predict(self, model: SavedModel, table: Any) -> Floats:
+        features = select_features(model, table)
+        found = model.predict_proba(features)[:, 1]
+        for name, count in model.unseen(features).items():
+            note(f"column {name!r}: {count:,} rows hold a level that training did not see")
+        return found
+
+
+@click.command("audit")
+@click.argument("file", type=click.Path(path_type=Path))
+@role_options
+@click.option("--scores", required=True, metavar="MODEL/|column:NAME|FILE",
+              help="A model folder, a column of FILE, or a .csv or .parquet file with the scores "
+              "of its rows in their order.")  # fmt: skip
+@click.option("--baseline", metavar="MODEL/|column:NAME|FILE", help="Scores to compare with.")
+@click.option("--threshold", type=click.FloatRange(0, 1), multiple=True, default=(0.5,),
+              show_default=True, help="Select scores above it; may be given again.")  # fmt: skip
+@click.option("--bootstrap", type=click.IntRange(min=0), default=200, show_default=True,
+              metavar="N", help="Resamples for the intervals of the metrics; 0: none.")  # fmt: skip
+@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              default=0.95, show_default=True)  # fmt: skip
+@click.option("--max-rows-for-effects", type=click.IntRange(min=100), default=200_000,
+              show_default=True, help="Estimate effects on at most so many rows.")  # fmt: skip
+@click.option("--no-effects", is_flag=True, help="Leave the causal part out.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--jobs", type=int, callback=parse_jobs, default=1, show_default=True,
+              help="Processes of the bootstrap; -1: one per core.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write the report as one HTML file.")  # fmt: skip
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write every number to this file.")  # fmt: skip
+@click.option("--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write the table of metrics to this file.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def audit_command(
+    file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
+    weights: str | None, scores: str, baseline: str | None, threshold: tuple[float, ...],
+    bootstrap: int, confidence: float, max_rows_for_effects: int, no_effects: bool, seed: int,
+    jobs: int, output: Path | None, json_file: Path | None, csv_file: Path | None, quiet: bool,
+) -> None:  # fmt: skip
+    """Judge a model by its scores of the rows of a CSV or Parquet FILE.
+
+    Any model: a folder that unsway wrote, or scores that somebody else's made. Best on rows that it
+    was not trained on.
+    """
+    if bootstrap == 1:
+        raise click.UsageError("--bootstrap: one resample has no spread; give 0, or 2 and more")
+    outputs = [each for each in (output, json_file, csv_file) if each is not None]
+    if output is not None:
+        _check_report(output)
+    options = {
+        "threshold": list(threshold), "n_bootstrap": bootstrap, "confidence": confidence,
+        "max_rows_for_effects": max_rows_for_effects, "random_state": seed, "n_jobs": jobs,
+    }  # fmt: skip
+    with ExitStack() as stack:
+        for place in outputs:
+            stack.enter_context(_places(None, place, file))
+        stop_if_asked = stack.enter_context(_interrupts())
+        progress = stack.enter_context(steps(2 + bootstrap, f"Reading {file.name}", quiet=quiet))
+        sources = [Source.of(scores, "--scores")]
+        sources += [Source.of(baseline, "--baseline")] if baseline is not None else []
+        flags = RoleFlags(target, positive, sensitive, drop, weights)
+        roles, columns = read_rows(file, flags, sources)
+        progress.advance()
+        progress.describe("Auditing")
+
+        def on_replicate(done: int, total: int) -> None:
+            stop_if_asked()
+            progress.describe("Measuring resampled rows")
+            progress.advance()
+
+        found = judge(roles, columns, options, on_replicate, effects=not no_effects)
+        stop_if_asked()
+        write(found, output, json_file, csv_file)
+        progress.advance()
+    if not quiet:
+        say(found.to_text())
+        for place in outputs:
+            say(f"Written: {place}")
+
+
+def read_rows(file: Path, flags: RoleFlags, sources: list[Source]) -> tuple[Roles, list[Floats]]:
+    """Return the roles of the table and the scores of each source; scores are no covariates."""
+    own = [each.column for each in sources if each.column is not None]
+    named = {flags.target: "--target", flags.weights: "--weights"}
+    for name in own:
+        if name in named:
+            raise ValueError(f"{COLUMN}{name} is the column of {named[name]} too; give another")
+    table = read_table(file, words=[word for each in sources for word in each.words])
+    columns = [each.scores(table) for each in sources]
+    for source, column in zip(sources, columns, strict=True):
+        if len(column) != table.num_rows:
+            raise ValueError(
+                f"{source.flag}: {len(column):,} scores for {table.num_rows:,} rows of {file}; "
+                "they must be those of the same rows in the same order"
+            )
+    roles = take_roles(table, replace(flags, drop=(*flags.drop, *own)))
+    refuse_row_names(roles.X)
+    return roles, columns
+
+
+def judge(
+    roles: Roles,
+    columns: list[Floats],
+    options: Mapping[str, Any],
+    on_replicate: Callable[[int, int], None],
+    *,
+    effects: bool = True,
+) -> Audit:
+    """Return the audit of the first column of scores, beside the second if there is one."""
+    names = roles.names
+    assert names.sensitive_levels is not None and names.sensitive is not None  # noqa: S101, PT018
+    low, high = names.sensitive_levels
+    z = load("pyarrow", "cli").table({names.sensitive: np.where(roles.z == 1, high, low)})
+    found = audit(
+        roles.y.astype(int),
+        columns[0],
+        z,
+        roles.X if effects else None,
+        baseline=columns[1] if len(columns) > 1 else None,
+        sample_weight=roles.sample_weight,
+        positive_level=high,
+        progress=on_replicate,
+        **options,
+    )
+    positive = str(names.positive)
+    return replace(found, classes=(f"not {positive}", positive))
+
+
+def write(found: Audit, output: Path | None, json_file: Path | None, csv_file: Path | None) -> None:
+    """Write what was asked for, each file whole or not at all."""
+    if json_file is not None:
+        write_atomically(json_file, found.to_json())
+    if csv_file is not None:
+        write_atomically(csv_file, found.metrics.table.to_csv())
+    if output is not None:
+        write_audit_report(found, output)
+
+
+def _check_report(output: Path) -> None:
+    """Raise before any work if no report can be written there."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"-o {output}: give the name of an .html file")
+    for package in REPORT_PACKAGES:
+        if find_spec(package) is None:
+            raise MissingExtraError(
+                f"{package} is not installed; run: pip install 'unsway[report]'"
+            )

@@ -1,0 +1,245 @@
+"""``unsway frontier``: every strength of a model, and the one to take."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ..criteria import NORMS
+from ..files import write_atomically, write_folder_atomically
+from ..folds import hold_out
+from ..frontier import Choice, Frontier, Point, Store
+from ..frontier import frontier as sweep
+from ..frontier.inputs import check_strengths
+from ..frontier.plots import check_installed, frontier_svg
+from ..models.features import Feature, align, features_of_table, one_hot
+from ..roles import Floats, take
+from .console import Steps, note, say, show_table, steps
+from .fit import (
+    ENGINES,
+    GROUP_CRITERIA,
+    _refuse_telling_level,
+    make_classifier,
+    make_criterion,
+    parse_engine,
+    parse_params,
+)
+from .flags import RoleFlags, Roles, role_options, take_roles
+from .table_files import read_table, refuse_row_names, write_table
+
+#: Lines of the printed table at most; frontier.csv has all.
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """One-hot columns of a table, for a linear model."""
+
+    features: tuple[Feature, ...]
+
+    def __call__(self, X: Any) -> Floats:
+        """Return the table as numbers."""
+        return one_hot(X, self.features)[0]
+
+
+def parse_strengths(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> tuple[float, ...] | None:
+    """Return the strengths a user wrote as ``0,0.5,0.9``."""
+    if value is None:
+        return None
+    try:
+        return tuple(float(part) for part in value.split(","))
+    except ValueError:
+        message = f"{value!r} is no list of numbers such as 0,0.5,0.9"
+        raise click.BadParameter(message, context, option) from None
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@role_options
+@click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
+              metavar=f"[{'|'.join(ENGINES)}]")  # fmt: skip
+@click.option("--criterion", type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
+              help="fair-target, unless a setting of the direct effect is given.")  # fmt: skip
+@click.option("--outcome-degree", type=click.IntRange(min=1), help="N1 of the direct effect.")
+@click.option("--effect-degree", type=click.IntRange(min=0), help="N2 of the direct effect.")
+@click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect.")
+@click.option("--strengths", callback=parse_strengths, metavar="λ,λ,…",
+              help="0 to 1 by 0.05 for fair targets and 0 to 0.975 by 0.025 for a penalty; may "
+                   "grow from run to run.")  # fmt: skip
+@click.option("--param", "params", multiple=True, callback=parse_params, metavar="NAME=VALUE",
+              help="A parameter of the engine; may be given again.")  # fmt: skip
+@click.option("--test", "test_file", type=click.Path(path_type=Path),
+              help="A file of rows to judge by, with the same columns.")  # fmt: skip
+@click.option("--test-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.25,
+              show_default=True, help="Without --test: share of the rows to judge by.")  # fmt: skip
+@click.option("--cv", type=click.IntRange(min=2), help="Choose by this many folds.")
+@click.option("--choose", type=click.Choice(["knee"]), help="The knee, unless a limit is given.")
+@click.option("--max-direct-effect", type=click.FloatRange(min=0), metavar="ε",
+              help="Choose the smallest strength that leaves at most this.")  # fmt: skip
+@click.option("--max-accuracy-loss", type=click.FloatRange(min=0), metavar="δ",
+              help="Choose the fairest strength that loses at most this.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Strengths trained at a time, each in a process of its own.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
+              help="Folder for models and table; what is finished there is kept.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def frontier(
+    file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
+    weights: str | None, engine: str, criterion: str | None, outcome_degree: int | None,
+    effect_degree: int | None, norm: str | None, strengths: tuple[float, ...] | None,
+    params: dict[str, Any], test_file: Path | None, test_fraction: float, cv: int | None,
+    choose: str | None, max_direct_effect: float | None, max_accuracy_loss: float | None,
+    seed: int, threads: int | None, jobs: int, output: Path, quiet: bool,
+) -> None:  # fmt: skip
+    """Train models of many strengths on a CSV or Parquet FILE, and choose one.
+
+    A run that was stopped goes on where it was when the same command is given again.
+    """
+    limits = {"max_direct_effect": max_direct_effect, "max_accuracy_loss": max_accuracy_loss}
+    if choose is not None and any(limit is not None for limit in limits.values()):
+        raise click.UsageError("--choose knee takes no limit; give either")
+    degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
+    settings = {name: value for name, value in degrees.items() if value is not None}
+    name = criterion or ("direct-effect" if settings else "fair-target")
+    classifier = make_classifier(engine, params, strength=0.0, seed=seed, threads=threads)
+    classifier.criterion = make_criterion(name, settings, seed=seed)
+    chosen = check_strengths(classifier, strengths)
+    check_installed()
+    flags = RoleFlags(target, positive, sensitive, drop, weights)
+    roles, encode = _read(file, flags, engine)
+    train, test = _split(roles, flags, test_file, test_fraction, seed, encode)
+    store = Store(output, None if encode is None else encode.features, roles.names)
+    found = _run(
+        classifier, train, test, chosen, store, quiet,
+        cv=cv, encode=encode, n_jobs=jobs, random_state=seed,
+    )  # fmt: skip
+    rule = "knee" if all(limit is None for limit in limits.values()) else None
+    _finish(found, store, quiet, f"{engine}, {name}", rule, limits)
+
+
+def _read(file: Path, flags: RoleFlags, engine: str) -> tuple[Roles, OneHot | None]:
+    """Return the table by roles, and how a linear model takes it."""
+    roles = take_roles(read_table(file), flags)
+    refuse_row_names(roles.X)
+    if engine != "logistic":
+        return roles, None
+    features = features_of_table(roles.X)
+    matrix, names = one_hot(roles.X, features)
+    _refuse_telling_level(matrix, names, roles)
+    return roles, OneHot(features)
+
+
+def _split(
+    roles: Roles, flags: RoleFlags, test_file: Path | None, fraction: float, seed: int,
+    encode: OneHot | None,
+) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:  # fmt: skip
+    """Return the rows to learn from, and those to judge by: of another file, or held out."""
+    everything = np.arange(len(roles.y))
+    if test_file is not None:
+        other = take_roles(read_table(test_file), flags)
+        try:
+            X = align(other.X, features_of_table(roles.X) if encode is None else encode.features)
+        except ValueError as error:
+            raise ValueError(f"{test_file}: {error}") from None
+        test = (X, other.y.astype(int), other.z.astype(int), other.sample_weight)
+        return _rows(roles, everything), test
+    if fraction == 0:
+        return _rows(roles, everything), None
+    held = hold_out(roles.X, roles.y + 2 * roles.z, fraction, seed)
+    return _rows(roles, np.flatnonzero(~held)), _rows(roles, np.flatnonzero(held))
+
+
+def _rows(roles: Roles, chosen: Any) -> tuple[Any, ...]:
+    weights = None if roles.sample_weight is None else roles.sample_weight[chosen]
+    y, z = roles.y[chosen].astype(int), roles.z[chosen].astype(int)
+    return take(roles.X, chosen), y, z, weights
+
+
+def _run(
+    classifier: Any, train: tuple[Any, ...], test: tuple[Any, ...] | None,
+    strengths: tuple[float, ...], store: Store, quiet: bool, **options: Any,
+) -> Frontier:  # fmt: skip
+    """Train what is missing; when interrupted, say how to go on."""
+    X, y, z, weights = train
+    missing = len(set(strengths) - _finished(store))
+    try:
+        with steps(missing, "Estimating what the sensitive attribute does", quiet=quiet) as shown:
+            return sweep(
+                classifier, X, y, sensitive_features=z, sample_weight=weights, strengths=strengths,
+                test_set=test, store=store, callback=_on_point(shown), **options,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        note(
+            f"what is finished is kept in {store.path}; to go on: unsway {shlex.join(sys.argv[1:])}"
+        )
+        raise click.Abort from None
+
+
+def _finished(store: Store) -> set[float]:
+    """Return the strengths a store holds already, whatever else is to be said about it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {point.strength for point in store.points().values() if not point.error}
+
+
+def _on_point(progress: Steps) -> Callable[[Point, int, int], None]:
+    def show(point: Point, done: int, total: int) -> None:
+        progress.advance()
+        progress.describe(f"Strength {point.strength:g} done, {done} of {total}")
+        if point.error:
+            note(f"strength {point.strength:g} failed: {point.error}")
+
+    return show
+
+
+def _finish(
+    found: Frontier, store: Store, quiet: bool, title: str, rule: str | None,
+    limits: dict[str, float | None],
+) -> None:  # fmt: skip
+    """Write table, figure and chosen model, and print what came out."""
+    write_table(store.path / "frontier.csv", found.to_frame("pyarrow"))
+    for each in found.notes:
+        note(each)
+    fairness = "direct_effect_left"
+    if not any(fairness in point.parts.get("validation", {}) for point in found.points):
+        fairness = "score_gap"
+        note("the direct effect left is not known: the choice goes by the gap of the scores")
+    choice = found.select(rule, **limits, fairness=fairness)  # type: ignore[arg-type]
+    write_atomically(store.path / "frontier.svg", frontier_svg(found, fairness, choice))
+    write_folder_atomically(store.path / "chosen", store.model_folder(choice.strength))
+    if not quiet:
+        _print(found, choice, title)
+        say(f"Table: {store.path / 'frontier.csv'}, figure: {store.path / 'frontier.svg'}")
+        say(f"Models: {store.path / 'models'}, the chosen one: {store.path / 'chosen'}")
+
+
+def _print(found: Frontier, choice: Choice, title: str) -> None:
+    """Print some of the strengths, the chosen one among them."""
+    fine = [point for point in found.points if not point.error]
+    every = -(-len(fine) // SHOWN)
+    shown = [point for k, point in enumerate(fine) if k % every == 0 or point == choice.point]
+    parts = [part for part in found.part_names if part != "train"]
+    forms = {"accuracy": ".4f", "score_gap": "+.4f", "direct_effect_left": "+.4f"}
+    measures = [(name, form) for name, form in forms.items() if name in choice.figures]
+    columns = [f"{part}\n{name.replace('_', ' ')}" for part in parts for name, _ in measures]
+    rows = [
+        (
+            f"{point.strength:g}" + (" ←" if point == choice.point else ""),
+            *(format(point.value(name, part), form) for part in parts for name, form in measures),
+        )
+        for point in shown
+    ]
+    show_table(title, ("strength", *columns), rows)
+    say(f"Chosen: {choice}")

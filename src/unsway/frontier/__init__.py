@@ -1,0 +1,20 @@
+"""Many strengths of one estimator: what fairness costs, and which model to take."""
+
+from .choice import Choice
+from .points import MEASURES, PARTS, Point
+from .result import Frontier
+from .seek import Found, seek_strength
+from .store import Store
+from .sweep import frontier
+
+__all__ = [
+    "MEASURES",
+    "PARTS",
+    "Choice",
+    "Found",
+    "Frontier",
+    "Point",
+    "Store",
+    "frontier",
+    "seek_strength",
+]

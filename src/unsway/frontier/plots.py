@@ -1,0 +1,86 @@
+"""Pictures of a frontier."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from ..extras import load
+from .choice import Choice, usable_points
+
+if TYPE_CHECKING:
+    from .result import Frontier
+
+#: Colour-blind safe (Okabe & Ito), with a marker each: told apart without colour, too.
+_LOOKS = {
+    "train": ("#999999", "s"),
+    "validation": ("#0072B2", "o"),
+    "test": ("#D55E00", "^"),
+}
+
+
+def plot_frontier(
+    frontier: Frontier,
+    ax: Any = None,
+    *,
+    x: str = "accuracy",
+    y: str = "direct_effect_left",
+    choice: Choice | None = None,
+) -> Any:
+    """Draw y against x on validation and test rows, joined by strength; return the Axes.
+
+    Bars are the intervals of y where it has them. The ends are labelled with their strengths.
+    """
+    pyplot = load("matplotlib.pyplot", "plot")
+    ax = pyplot.figure(layout="constrained").subplots() if ax is None else ax
+    for part in [name for name in frontier.part_names if name != "train"]:
+        _draw_part(ax, frontier, part, x, y)
+    if choice is not None:
+        figures = choice.point.parts[choice.part]
+        ax.scatter(
+            [figures[x]], [figures[y]], s=160, facecolors="none", edgecolors="black", zorder=4,
+            label=f"chosen, λ = {choice.strength:g}",
+        )  # fmt: skip
+    if y in ("direct_effect_left", "score_gap", "selection_rate_difference"):
+        ax.axhline(0, color="0.5", linewidth=0.8, zorder=0)
+    ax.set_xlabel(_name(x))
+    ax.set_ylabel(_name(y))
+    ax.legend(frameon=False)
+    return ax
+
+
+def check_installed() -> None:
+    """Raise, with the pip line, if there is nothing to draw with."""
+    load("matplotlib.pyplot", "plot")
+
+
+def frontier_svg(frontier: Frontier, y: str, choice: Choice) -> bytes:
+    """Return the picture as a file, and leave no figure open."""
+    ax, buffer = plot_frontier(frontier, y=y, choice=choice), BytesIO()
+    ax.figure.savefig(buffer, format="svg")
+    load("matplotlib.pyplot", "plot").close(ax.figure)
+    return buffer.getvalue()
+
+
+def _draw_part(ax: Any, frontier: Frontier, part: str, x: str, y: str) -> None:
+    points = usable_points(frontier.points, (x, y), part)
+    colour, marker = _LOOKS.get(part, ("black", "x"))
+    across = [point.value(x, part) for point in points]
+    up = [point.value(y, part) for point in points]
+    ax.plot(across, up, color=colour, marker=marker, markersize=4, linewidth=1.2, label=part)
+    low, high = ([point.value(f"{y}_{end}", part) for point in points] for end in ("low", "high"))
+    if not any(value != value for value in (*low, *high)):
+        lengths = [
+            [value - end for value, end in zip(up, low, strict=True)],
+            [end - value for value, end in zip(up, high, strict=True)],
+        ]
+        ax.errorbar(across, up, yerr=lengths, fmt="none", ecolor=colour, alpha=0.25, linewidth=1)
+    for k in dict.fromkeys((0, len(points) - 1)):
+        ax.annotate(
+            f"λ = {points[k].strength:g}", (across[k], up[k]), xytext=(6, 6),
+            textcoords="offset points", fontsize=8, color=colour,
+        )  # fmt: skip
+
+
+def _name(measure: str) -> str:
+    return {"auc": "AUC", "log_loss": "log-loss"}.get(measure, measure.replace("_", " "))

@@ -1,0 +1,394 @@
+"""Vega-Lite charts by Altair; they draw rows of numbers as they are and compute nothing.
+
+Colours are names of CSS variables, so that one drawing serves light, dark and print. Where rows
+have a ``position``, only those at the slider's are drawn, or they are marked among the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ..extras import load
+from .chart_style import CONFIG, FOUR, INK, ONE, PAPER, SHAPES, SOFT, THREE, TWO
+
+Rows = Sequence[Mapping[str, Any]]
+
+#: The signal the slider sets.
+POSITION = "position"
+_HERE = f"datum.position == {POSITION}"
+_POINTS = "datum.value == 0 ? '0' : format(100 * datum.value, '+~f')"
+_DIFFERENCE = "percentage points"
+
+
+@lru_cache(maxsize=1)
+def script() -> str:
+    """Return the script that draws the charts: Vega, Vega-Lite and Vega-Embed in one."""
+    altair, convert = load("altair", "report"), load("vl_convert", "report")
+    major, minor, *_ = altair.SCHEMA_VERSION.removeprefix("v").split(".")
+    return str(convert.javascript_bundle(vl_version=f"{major}.{minor}"))
+
+
+def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
+    """Draw a measure of quality against a difference, a dot per strength, joined.
+
+    Rows have ``x``, ``y``, ``text`` and whether they are ``chosen``.
+    """
+    alt = load("altair", "report")
+    reach = _reach(rows, ("x",), zero=True)
+    base = alt.Chart(_rows(alt)).encode(
+        x=_difference(alt.X, "x", reach, x),
+        y=_axis(alt.Y, "y", y, _reach(rows, ("y",))),
+        tooltip=[alt.Tooltip("strength:Q"), alt.Tooltip("text:N", title="points, then " + y)],
+    )
+    line = base.mark_line(color=SOFT, strokeWidth=1).encode(order="position:Q")
+    dots = base.mark_circle(size=42, color=ONE, opacity=1)
+    chosen = base.transform_filter("datum.chosen").mark_point(
+        size=260, color=THREE, strokeWidth=2, shape="square", filled=False, opacity=1
+    )
+    here = base.transform_filter(_HERE).mark_circle(size=170, color=TWO, opacity=1)
+    return _finish(_zero(alt, "x") + line + dots + here + chosen, 300, rows, start)
+
+
+def along(rows: Rows, start: int) -> dict[str, Any]:
+    """Draw the direct effect left with its interval along the strength."""
+    alt = load("altair", "report")
+    reach, title = _reach(rows, ("low", "high", "y"), zero=True), "direct effect left, points"
+    base = alt.Chart(_rows(alt)).encode(
+        x=_axis(alt.X, "strength", "strength", _reach(rows, ("strength",), margin=0.02))
+    )
+    band = base.mark_area(color=ONE, opacity=0.18).encode(
+        y=_difference(alt.Y, "low", reach, title), y2="high:Q"
+    )
+    value = base.encode(
+        y=_difference(alt.Y, "y", reach, title),
+        tooltip=[alt.Tooltip("strength:Q"), alt.Tooltip("text:N", title="points")],
+    )
+    line = value.mark_line(color=ONE, strokeWidth=1.5)
+    dots = value.mark_circle(size=36, color=ONE, opacity=1)
+    here = (
+        base.transform_filter(_HERE)
+        .mark_rule(color=TWO, strokeWidth=1.5)
+        .encode(y=_difference(alt.Y, "low", reach, title), y2="high:Q")
+    )
+    dot = value.transform_filter(_HERE).mark_circle(size=170, color=TWO, opacity=1)
+    return _finish(band + _zero(alt, "y") + line + dots + here + dot, 260, rows, start)
+
+
+def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
+    """Draw, for labels and scores, what goes through the covariates and what goes directly.
+
+    Rows have ``of``, ``way``, ``begin``, ``end`` and a ``label`` that stands ``at`` a place, in the
+    ``middle`` or at a ``side``; bars follow one another.
+    """
+    alt = load("altair", "report")
+    base = _moved(alt, start).encode(
+        y=alt.Y("of:N", sort=None, title=None, axis=_names(alt)),
+        tooltip=[
+            alt.Tooltip("of:N", title="gap of"),
+            alt.Tooltip("way:N", title="goes"),
+            alt.Tooltip("label:N", title="size"),
+        ],
+    )
+    reach = _reach(rows, ("begin", "end"), zero=True, margin=0.22)
+    ways = _unique(rows, "way")
+    colour = alt.Color(
+        "way:N",
+        scale=alt.Scale(domain=ways, range=[THREE, FOUR][: len(ways)]),
+        legend=_legend(alt, ways),
+    )
+    bars = base.mark_bar(height=28).encode(
+        x=_difference(alt.X, "begin", reach), x2="end:Q", color=colour
+    )
+    inside, right, left = (
+        base.transform_filter(f"datum.side == '{side}'")
+        .mark_text(fontSize=12, align=align, dx=shift, color=colour, fontWeight=600)
+        .encode(x=alt.X("at:Q"), text="label:N")
+        for side, align, shift, colour in (
+            ("middle", "center", 0, PAPER), ("right", "left", 6, INK), ("left", "right", -6, INK)
+        )
+    )  # fmt: skip
+    return _finish(
+        bars + _zero(alt, "x") + inside + right + left, _tall(rows, "of", 46), rows, start
+    )
+
+
+def forest(rows: Rows, start: int | None = None) -> dict[str, Any]:
+    """Draw estimates with their intervals, one below the other, in one colour per kind."""
+    alt = load("altair", "report")
+    kinds = _unique(rows, "kind")
+    base = _moved(alt, start).encode(
+        y=alt.Y("name:N", sort=None, title=None, axis=_names(alt, split=True)),
+        color=alt.Color(
+            "kind:N",
+            scale=alt.Scale(domain=kinds, range=[INK, THREE, FOUR, SOFT][: len(kinds)]),
+            legend=None,
+        ),
+        tooltip=[alt.Tooltip("name:N"), alt.Tooltip("text:N", title="points")],
+    )
+    reach = _reach(rows, ("low", "high", "estimate"), zero=True)
+    line = base.mark_rule(strokeWidth=2).encode(x=_difference(alt.X, "low", reach), x2="high:Q")
+    dot = base.mark_circle(size=70, opacity=1).encode(x=_difference(alt.X, "estimate", reach))
+    return _finish(_zero(alt, "x") + line + dot, _tall(rows, "name", 32), rows, start)
+
+
+def groups(rows: Rows, start: int | None = None) -> dict[str, Any]:
+    """Draw measures of both groups with their intervals, a line per measure."""
+    alt = load("altair", "report")
+    names = _unique(rows, "group")
+    look = _look(alt, "group", names, [TWO, ONE, SOFT])
+    base = _moved(alt, start).encode(
+        y=alt.Y("measure:N", sort=None, title=None, axis=_names(alt, grid=True)),
+        yOffset=alt.YOffset("group:N", sort=names, scale=alt.Scale(paddingOuter=0.6)),
+        tooltip=[alt.Tooltip("measure:N"), *_interval_tips(alt, "group")],
+    )
+    axis = alt.Scale(domain=[0, 1], nice=False)
+    line = base.mark_rule(strokeWidth=1.5).encode(
+        x=alt.X("low:Q", scale=axis, title=None), x2="high:Q", color=look["color"]
+    )
+    dot = base.mark_point(size=60, filled=True, opacity=1).encode(
+        x=alt.X("estimate:Q", scale=axis, title=None), **look
+    )
+    return _finish(line + dot, _tall(rows, "measure", 38), rows, start)
+
+
+def calibration(rows: Rows, start: int | None = None) -> dict[str, Any]:
+    """Draw the share of positive labels against the mean score, a curve per group."""
+    alt = load("altair", "report")
+    names = _unique(rows, "group")
+    base = _moved(alt, start)
+    axis = alt.Scale(domain=[0, 1], nice=False)
+    x = alt.X("score:Q", scale=axis, title="mean score in the bin")
+    even = alt.Chart(_values(alt, {"score": 0, "share": 0}, {"score": 1, "share": 1}))
+    diagonal = even.mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1).encode(
+        x=x, y=alt.Y("share:Q", scale=axis)
+    )
+    look = _look(alt, "group", names, [TWO, ONE, SOFT])
+    tips = [
+        alt.Tooltip("group:N"),
+        alt.Tooltip("score:Q", format=".3f"),
+        alt.Tooltip("share:Q", format=".3f"),
+        alt.Tooltip("rows:Q", format=",.0f"),
+    ]
+    curve = base.encode(x=x, color=look["color"])
+    share = alt.Y("share:Q", scale=axis, title="share of positive labels")
+    whiskers = curve.mark_rule(strokeWidth=1, opacity=0.6).encode(
+        y=alt.Y("low:Q", scale=axis), y2="high:Q"
+    )
+    lines = curve.mark_line(strokeWidth=1.5).encode(y=share, order="score:Q")
+    dots = base.mark_point(size=60, filled=True, opacity=1).encode(
+        x=x, y=share, tooltip=tips, **look
+    )
+    return _finish(diagonal + whiskers + lines + dots, 320, rows, start)
+
+
+def curves(rows: Rows, start: int | None = None) -> dict[str, Any]:
+    """Draw an effect along the propensity, a curve with its band for each of several outcomes."""
+    alt = load("altair", "report")
+    names = _unique(rows, "of")
+    base = _moved(alt, start).encode(
+        x=alt.X("b:Q", scale=alt.Scale(domain=[0, 1], nice=False), title="propensity score b"),
+        color=alt.Color(
+            "of:N",
+            scale=alt.Scale(domain=names, range=[SOFT, FOUR, ONE][: len(names)]),
+            legend=_legend(alt, names),
+        ),
+    )
+    reach = _reach(rows, ("low", "high", "y"), zero=True)
+    band = base.mark_area(opacity=0.18).encode(
+        y=_difference(alt.Y, "low", reach, "direct effect, points"), y2="high:Q"
+    )
+    line = base.mark_line(strokeWidth=2).encode(
+        y=_difference(alt.Y, "y", reach, "direct effect, points"),
+        tooltip=[
+            alt.Tooltip("of:N"),
+            alt.Tooltip("b:Q", format=".2f"),
+            alt.Tooltip("text:N", title="points"),
+        ],
+    )
+    return _finish(band + _zero(alt, "y") + line, 260, rows, start)
+
+
+def overlap(rows: Rows, bounds: Sequence[float]) -> dict[str, Any]:
+    """Draw the groups' histograms of the propensity, one upwards and the other downwards."""
+    alt = load("altair", "report")
+    names = _unique(rows, "group")
+    reach = max((abs(row["height"]) for row in rows), default=1.0) * 1.05 or 1.0
+    bars = (
+        alt.Chart(_rows(alt))
+        .mark_bar(stroke=PAPER, strokeWidth=0.5)
+        .encode(
+            x=alt.X(
+                "low:Q",
+                scale=alt.Scale(domain=[0, 1], nice=False),
+                title="propensity score b",
+            ),
+            x2="high:Q",
+            y=alt.Y(
+                "height:Q",
+                scale=alt.Scale(domain=[-reach, reach], nice=False),
+                title="density",
+                axis=alt.Axis(labelExpr="format(abs(datum.value), '~g')", tickCount=5),
+            ),
+            y2=alt.datum(0),
+            color=alt.Color(
+                "group:N",
+                scale=alt.Scale(domain=names, range=[ONE, TWO][: len(names)]),
+                legend=_legend(alt, names),
+            ),
+            tooltip=[
+                alt.Tooltip("group:N"),
+                alt.Tooltip("low:Q", title="from", format=".2f"),
+                alt.Tooltip("high:Q", title="to", format=".2f"),
+                alt.Tooltip("density:Q", format=".3f"),
+            ],
+        )
+    )
+    edges = alt.Chart(_values(alt, *({"bound": bound} for bound in bounds)))
+    rules = edges.mark_rule(color=SOFT, strokeDash=[2, 3]).encode(x="bound:Q")
+    return _finish(bars + rules, 260, rows, None)
+
+
+def balance(rows: Rows, limit: float) -> dict[str, Any]:
+    """Draw a love plot: standardised differences by column, a mark per weighting."""
+    alt = load("altair", "report")
+    names = _unique(rows, "weighting")
+    look = _look(alt, "weighting", names, [TWO, ONE, THREE, FOUR])
+    marks = (
+        alt.Chart(_rows(alt))
+        .mark_point(size=60, filled=True, opacity=1)
+        .encode(
+            x=alt.X(
+                "size:Q",
+                title="absolute standardised difference",
+                scale=alt.Scale(domain=_reach(rows, ("size",), zero=True), nice=False),
+            ),
+            y=alt.Y("column:N", sort=None, title=None, axis=_names(alt, grid=True)),
+            tooltip=[
+                alt.Tooltip("column:N"),
+                alt.Tooltip("weighting:N"),
+                alt.Tooltip("size:Q", format=".3f"),
+            ],
+            **look,
+        )
+    )
+    edge = alt.Chart(_values(alt, {"limit": limit}))
+    rule = edge.mark_rule(color=SOFT, strokeDash=[2, 3]).encode(x="limit:Q")
+    return _finish(rule + marks, _tall(rows, "column", 20), rows, None)
+
+
+# --- what they share ------------------------------------------------------------------------------
+
+
+def _rows(alt: Any) -> Any:
+    """Return what stands for a chart's rows; `_finish` puts them in, past Altair's slow checks."""
+    return alt.NamedData(name="rows")
+
+
+def _values(alt: Any, *rows: Mapping[str, Any]) -> Any:
+    """Return a few rows of a chart's own: a line, a limit."""
+    return alt.Data(values=list(rows))
+
+
+def _digits(value: Any) -> Any:
+    """Return a number with six digits that count, for a page that stays small; others as is."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _moved(alt: Any, start: int | None) -> Any:
+    """Return a chart of the rows at the slider's position, or of all where nothing moves."""
+    chart = alt.Chart(_rows(alt))
+    return chart if start is None else chart.transform_filter(_HERE)
+
+
+def _axis(channel: Any, field: str, title: str, reach: Sequence[float] | None = None) -> Any:
+    alt = load("altair", "report")
+    scale = alt.Undefined if reach is None else alt.Scale(domain=reach, nice=False, zero=False)
+    return channel(f"{field}:Q", title=title, scale=scale)
+
+
+def _difference(channel: Any, field: str, reach: Sequence[float], title: str = _DIFFERENCE) -> Any:
+    """Return an axis of differences, its numbers in percentage points."""
+    alt = load("altair", "report")
+    scale = alt.Scale(domain=reach, nice=False, zero=False)
+    return channel(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(labelExpr=_POINTS))
+
+
+def _names(alt: Any, grid: bool = False, split: bool = False) -> Any:
+    """Return an axis of names; long ones end in an ellipsis, or go on below after a comma."""
+    return alt.Axis(
+        labelLimit=170,
+        labelExpr="split(datum.label, ', ')" if split else alt.Undefined,
+        labelLineHeight=13,
+        labelOffset=-6 if split else 0,
+        labelOverlap=False,
+        grid=grid,
+        ticks=False,
+        domain=False,
+        labelPadding=8,
+    )
+
+
+def _legend(alt: Any, names: Sequence[str]) -> Any:
+    """Return a legend above the chart: one line where a phone has room for it, else a list."""
+    one_line = sum(map(len, names)) + 4 * len(names) <= 46
+    return alt.Legend(title=None, orient="top", columns=0 if one_line else 1)
+
+
+def _look(alt: Any, field: str, names: Sequence[str], colours: Sequence[str]) -> dict[str, Any]:
+    """Return colour and shape of groups, so that neither alone has to tell them apart."""
+    legend = _legend(alt, names)
+    kept = [colours[k % len(colours)] for k in range(len(names))]
+    shapes = [SHAPES[k % len(SHAPES)] for k in range(len(names))]
+    return {
+        "color": alt.Color(f"{field}:N", scale=alt.Scale(domain=names, range=kept), legend=legend),
+        "shape": alt.Shape(
+            f"{field}:N", scale=alt.Scale(domain=names, range=shapes), legend=legend
+        ),
+    }
+
+
+def _interval_tips(alt: Any, name: str) -> list[Any]:
+    return [
+        alt.Tooltip(f"{name}:N"),
+        *(alt.Tooltip(f"{each}:Q", format=".4f") for each in ("estimate", "low", "high")),
+    ]
+
+
+def _zero(alt: Any, channel: str) -> Any:
+    rule = alt.Chart(_values(alt, {})).mark_rule(color=SOFT, strokeWidth=1)
+    return rule.encode(**{channel: alt.datum(0)})
+
+
+def _unique(rows: Rows, field: str) -> list[str]:
+    return list(dict.fromkeys(str(row[field]) for row in rows))
+
+
+def _tall(rows: Rows, field: str, step: int) -> int:
+    """Return the height of a chart with a line per name, at least two lines."""
+    return step * max(2, len(_unique(rows, field)))
+
+
+def _reach(
+    rows: Rows, fields: Iterable[str], *, zero: bool = False, margin: float = 0.06
+) -> list[float]:
+    """Return the ends of an axis that holds every number, the same wherever the slider stands."""
+    fields = tuple(fields)
+    known = [row[name] for row in rows for name in fields if row.get(name) is not None]
+    known = [value for value in known if abs(value) < float("inf")] or [0.0, 1.0]
+    low, high = min([*known, 0.0] if zero else known), max([*known, 0.0] if zero else known)
+    room = margin * (high - low) or 0.01
+    return [low - room if low or not zero else 0.0, high + room if high or not zero else 0.0]
+
+
+def _finish(chart: Any, height: int, rows: Rows, start: int | None) -> dict[str, Any]:
+    """Return the chart as Vega-Lite, as wide as its place, in the page's type and colours."""
+    alt = load("altair", "report")
+    chart = chart.properties(width="container", height=height, background="transparent")
+    if start is not None:
+        chart = chart.add_params(alt.param(name=POSITION, value=start))
+    chart = chart.properties(autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+    spec: dict[str, Any] = chart.to_dict()
+    kept = [{name: _digits(value) for name, value in row.items()} for row in rows]
+    return {**spec, "datasets": {**spec.get("datasets", {}), "rows": kept}, "config": CONFIG}

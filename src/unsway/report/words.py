@@ -1,0 +1,199 @@
+"""Numbers and names as a report writes them, and tables of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: Names longer than this are cut in the middle, both ends kept.
+LONGEST_NAME = 60
+#: Characters that would turn the direction of what stands around a name.
+_TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A text with one version for every position of the slider.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        By position.
+    start : int
+        The position at which the page opens.
+    """
+
+    texts: Sequence[str]
+    start: int = 0
+
+    def __str__(self) -> str:
+        return self.texts[self.start]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a caption; the first column names the rows, the others are right-aligned."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | Moving]]
+    kind: str = "table"
+
+
+def number(value: float | None, decimals: int = 3) -> str:
+    """Return a number with a true minus; a dash where there is none.
+
+    Examples
+    --------
+    >>> number(0.12345), number(-0.5), number(None), number(-0.0001)
+    ('0.123', '−0.500', '–', '0.000')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    text = f"{value:,.{decimals}f}"
+    if text.startswith("-"):
+        text = f"−{text[1:]}" if text.strip("-0.,") else text[1:]
+    return text
+
+
+def signed(value: float | None, decimals: int = 3) -> str:
+    """Return a number, its sign shown.
+
+    Examples
+    --------
+    >>> signed(0.0184), signed(-0.02), signed(0.0)
+    ('+0.018', '−0.020', '0.000')
+    """
+    text = number(value, decimals)
+    return f"+{text}" if text[0].isdigit() and text.strip("0.,") else text
+
+
+def points(value: float | None) -> str:
+    """Return a difference of shares in percentage points, its sign shown.
+
+    Examples
+    --------
+    >>> points(0.0184), points(-0.02), points(None)
+    ('+1.8', '−2.0', '–')
+    """
+    return signed(None if value is None else 100 * value, 1)
+
+
+def count(value: float | None) -> str:
+    """Return a count with thousands.
+
+    Examples
+    --------
+    >>> count(16281.0)
+    '16,281'
+    """
+    return number(value, 0)
+
+
+def percent(value: float | None, decimals: int = 1) -> str:
+    """Return a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.1234)
+    '12.3%'
+    """
+    text = number(None if value is None else 100 * value, decimals)
+    return text if text == "–" else f"{text}%"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return both ends of an interval in percentage points, or nothing where there is none.
+
+    Examples
+    --------
+    >>> interval(-0.01, 0.028)
+    '−1.0 to +2.8'
+    """
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    return f"{points(low)} to {points(high)}"
+
+
+def estimate(found: Mapping[str, Any]) -> str:
+    """Return a difference and its interval in percentage points.
+
+    Examples
+    --------
+    >>> estimate({"estimate": 0.0184, "low": 0.008, "high": 0.028})
+    '+1.8 (+0.8 to +2.8)'
+    """
+    text, ends = points(found["estimate"]), interval(found["low"], found["high"])
+    return f"{text} ({ends})" if ends else text
+
+
+def span(found: Mapping[str, Any]) -> str:
+    """Return both ends of an interval as they are, or nothing where there is none.
+
+    Examples
+    --------
+    >>> span({"estimate": 0.8, "low": 0.7912, "high": 0.81})
+    '0.791 to 0.810'
+    """
+    if found["low"] is None or found["high"] is None:
+        return ""
+    return f"{number(found['low'])} to {number(found['high'])}"
+
+
+def shown(name: Any, longest: int = LONGEST_NAME) -> str:
+    r"""Return a name of a column or level in one line, short, and unable to turn its neighbours.
+
+    Examples
+    --------
+    >>> shown("education\n num"), shown("x" * 100, 9)
+    ('education num', 'xxxx…xxxx')
+    """
+    text = " ".join(_TURNING.sub("", str(name)).split()) or "(empty)"
+    if len(text) > longest:
+        tail = (longest - 1) // 2
+        text = f"{text[: longest - tail - 1]}…{text[-tail:]}"
+    return f"\u2068{text}\u2069" if _RIGHT_TO_LEFT.search(text) else text
+
+
+def distinct(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
+    """Return names as `shown`, numbered where two would look the same.
+
+    Examples
+    --------
+    >>> distinct(["a" * 30 + "b" + "a" * 30, "a" * 30 + "c" + "a" * 30], 5)
+    ['aa…aa', 'aa…aa (2)']
+    """
+    found: list[str] = []
+    seen: dict[str, int] = {}
+    for name in names:
+        text = shown(name, longest)
+        seen[text] = seen.get(text, 0) + 1
+        found.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
+    return found
+
+
+def group_name(value: int, level: Any) -> str:
+    """Return a group as its level, or as z = 0 and z = 1 where the level says no more.
+
+    Examples
+    --------
+    >>> group_name(1, "Male"), group_name(0, 0.0)
+    ('Male', 'z = 0')
+    """
+    plain = str(level) in (str(value), str(float(value)), str(bool(value)))
+    return f"z = {value}" if plain else shown(level)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

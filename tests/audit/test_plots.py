@@ -1,0 +1,78 @@
+"""Pictures of an audit show the numbers of its tables."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib").use("Agg")
+
+from matplotlib import pyplot  # noqa: E402
+from sklearn.linear_model import LinearRegression, LogisticRegression  # noqa: E402
+
+from unsway import make_synthetic  # noqa: E402
+from unsway.audit import audit  # noqa: E402
+from unsway.audit.plots import plot_curves, plot_effects, plot_groups  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def found():
+    people = make_synthetic(800, random_state=0)
+    z = np.where(people.z == 1, "$\\frac{", "<b>" + "x" * 500)
+    return audit(
+        people.y, people.fair_score, z, people.X, positive_level="$\\frac{", n_bootstrap=5,
+        threshold=[0.3, 0.5, 0.7], propensity_model=LogisticRegression(),
+        outcome_model=LogisticRegression(), score_model=LinearRegression(), cv=2,
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    pyplot.close("all")
+
+
+def draw(ax):
+    ax.figure.canvas.draw()
+    return ax
+
+
+def test_the_groups_are_drawn_by_threshold(found):
+    ax = draw(found.plot())
+    heights = np.concatenate([bar.lines[0].get_ydata() for bar in ax.containers])
+    frame = found.to_frame()
+    rows = frame[(frame["metric"] == "selection_rate") & (frame["group"] != "overall")]
+    assert sorted(heights) == pytest.approx(sorted(rows["estimate"]))
+
+
+def test_the_calibration_is_drawn_in_both_groups(found):
+    ax = draw(found.calibration.plot())
+    heights = np.concatenate([bar.lines[0].get_ydata() for bar in ax.containers])
+    frame = found.calibration.to_frame()
+    assert sorted(heights) == pytest.approx(
+        sorted(frame.loc[frame["group"] != "overall", "positive_share"])
+    )
+
+
+def test_the_effects_are_drawn_with_the_direct_effect_left(found):
+    ax = draw(plot_effects(found.causal))
+    places = np.concatenate([bar.lines[0].get_xdata() for bar in ax.containers])
+    assert sorted(places) == pytest.approx(sorted(found.causal.to_frame()["estimate"]))
+    assert ax.get_yticklabels()[-1].get_text() == "direct effect left"
+
+
+def test_the_curves_are_drawn_along_the_propensity(found):
+    ax = draw(plot_curves(found.causal))
+    heights = np.concatenate([line.get_ydata() for line in ax.lines[:2]])
+    assert heights == pytest.approx(found.causal.curves.to_frame()["estimate"].to_numpy())
+
+
+def test_a_picture_is_drawn_where_it_is_told(found):
+    _, ax = pyplot.subplots()
+    for plot in (found.plot, found.calibration.plot):
+        assert plot(ax) is ax
+    assert plot_effects(found.causal, ax) is ax
+    assert plot_curves(found.causal, ax) is ax
+
+
+def test_a_metric_without_thresholds_is_refused(found):
+    with pytest.raises(ValueError, match="'auc' is no metric of decisions"):
+        plot_groups(found, metric="auc")
