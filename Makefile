@@ -31,6 +31,11 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/logistic.py
 	$(BIN)/python benchmarks/boosting.py
 	$(BIN)/python benchmarks/worlds.py
+	$(BIN)/python benchmarks/rivals.py
+	$(BIN)/python benchmarks/effects.py
+	$(BIN)/python benchmarks/frontier.py
+	$(BIN)/python benchmarks/known_truth.py
+	$(BIN)/python benchmarks/real_data.py
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -22,7 +22,8 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 """
 OPTIONAL = (
-    "click,dask,jax,jinja2,lightgbm,matplotlib,pandas,polars,pyarrow,rich,torch,xgboost,distributed"
+    "altair,click,dask,distributed,jax,jinja2,lightgbm,matplotlib,pandas,polars,pyarrow,rich,torch,"
+    "vl_convert,xgboost"
 )
 
 

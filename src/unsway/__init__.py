@@ -61,6 +61,8 @@ _HOMES = {
     "seek_strength": "frontier.seek",
     "score_gap": "audit.metrics",
     "selection_rate_difference": "audit.metrics",
+    "write_audit_report": "report",
+    "write_frontier_report": "report",
     "make_synthetic": "datasets",
     "make_world": "datasets",
 }
@@ -71,7 +73,7 @@ __all__ = sorted(_HOMES)
 class _Package(ModuleType):
     """The package, in which a public name is never the room that shares it.
 
-    Python binds a room to its name here once it is loaded, which would hide the functions `audit` and `frontier`.
+    Python binds a room to its name here once it is loaded, which would hide `audit` and `frontier`.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -24,9 +24,13 @@ def test_the_demo_prints_the_table_and_writes_the_report(tmp_path):
     assert result.returncode == 0, result.stderr
     assert all(model in result.stdout for model in ("blind", "parity", "direct effect"))
     assert "demo/report.html" in result.stdout
-    html = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    assert "<svg" in html
-    assert "A model that is not swayed" in html
+    report, story = (
+        (tmp_path / "demo" / name).read_text(encoding="utf-8")
+        for name in ("report.html", "story.html")
+    )
+    assert "A model that is not swayed" in report
+    assert 'type="range"' in report
+    assert "<svg" in story
 
 
 def test_quiet_prints_nothing(tmp_path):
