@@ -41,7 +41,8 @@ def draw_ratios(
     np.atleast_1d(axes)[0].set_yticks(range(len(methods)), methods)
     np.atleast_1d(axes)[0].invert_yaxis()
     figure.supxlabel(
-        "RMSE to the fair score over the noise floor (1 is as good as can be)", fontsize=9
+        "RMSE to the fair score over that of the same booster trained on labels drawn from it",
+        fontsize=9,
     )
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
