@@ -93,21 +93,36 @@ def parse_params(
     return params
 
 
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags that say what is trained; the command gets them one by one."""
+    for option in reversed(
+        (
+            click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
+                         metavar=f"[{'|'.join(ENGINES)}]"),
+            click.option("--criterion",
+                         type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
+                         help="fair-target, unless a setting of the direct effect is given."),
+            click.option("--outcome-degree", type=click.IntRange(min=1),
+                         help="N1 of the direct effect."),
+            click.option("--effect-degree", type=click.IntRange(min=0),
+                         help="N2 of the direct effect."),
+            click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect."),
+            click.option("--param", "params", multiple=True, callback=parse_params,
+                         metavar="NAME=VALUE",
+                         help="A parameter of the engine; may be given again."),
+            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+            click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine."),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @role_options
-@click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
-              metavar=f"[{'|'.join(ENGINES)}]")  # fmt: skip
-@click.option("--criterion", type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
-              help="fair-target, unless a setting of the direct effect is given.")  # fmt: skip
-@click.option("--outcome-degree", type=click.IntRange(min=1), help="N1 of the direct effect.")
-@click.option("--effect-degree", type=click.IntRange(min=0), help="N2 of the direct effect.")
-@click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect.")
+@model_options
 @click.option("--strength", type=float, help="λ; 1 for fair targets and 0.9 for a penalty.")
-@click.option("--param", "params", multiple=True, callback=parse_params, metavar="NAME=VALUE",
-              help="A parameter of the engine; may be given again.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
               help="Folder for the model.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model that is there.")

@@ -13,7 +13,6 @@ from typing import Any
 import click
 import numpy as np
 
-from ..criteria import NORMS
 from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
 from ..frontier import Choice, Frontier, Point, Store
@@ -24,13 +23,10 @@ from ..models.features import Feature, align, features_of_table, one_hot
 from ..roles import Floats, take
 from .console import Steps, note, say, show_table, steps
 from .fit import (
-    ENGINES,
-    GROUP_CRITERIA,
     _refuse_telling_level,
     make_classifier,
     make_criterion,
-    parse_engine,
-    parse_params,
+    model_options,
 )
 from .flags import RoleFlags, Roles, role_options, take_roles
 from .table_files import read_table, refuse_row_names, write_table
@@ -66,18 +62,10 @@ def parse_strengths(
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @role_options
-@click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
-              metavar=f"[{'|'.join(ENGINES)}]")  # fmt: skip
-@click.option("--criterion", type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
-              help="fair-target, unless a setting of the direct effect is given.")  # fmt: skip
-@click.option("--outcome-degree", type=click.IntRange(min=1), help="N1 of the direct effect.")
-@click.option("--effect-degree", type=click.IntRange(min=0), help="N2 of the direct effect.")
-@click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect.")
+@model_options
 @click.option("--strengths", callback=parse_strengths, metavar="λ,λ,…",
               help="0 to 1 by 0.05 for fair targets and 0 to 0.975 by 0.025 for a penalty; may "
                    "grow from run to run.")  # fmt: skip
-@click.option("--param", "params", multiple=True, callback=parse_params, metavar="NAME=VALUE",
-              help="A parameter of the engine; may be given again.")  # fmt: skip
 @click.option("--test", "test_file", type=click.Path(path_type=Path),
               help="A file of rows to judge by, with the same columns.")  # fmt: skip
 @click.option("--test-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.25,
@@ -88,8 +76,6 @@ def parse_strengths(
               help="Choose the smallest strength that leaves at most this.")  # fmt: skip
 @click.option("--max-accuracy-loss", type=click.FloatRange(min=0), metavar="δ",
               help="Choose the fairest strength that loses at most this.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
               help="Strengths trained at a time, each in a process of its own.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
