@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from report.conftest import HOSTILE, make_frontier
 from report.test_reports import read
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unsway.audit import audit
+from unsway.cli.demo import demo
 from unsway.datasets import load_adult
 from unsway.report import write_audit_report, write_frontier_report
 
@@ -202,6 +204,22 @@ def test_the_report_of_adult_opens_in_silence_with_its_verdict(browser, adult_pa
         assert page.run("document.documentElement.scrollWidth - innerWidth") <= 0
         assert page.run("document.querySelector('#verdict p').textContent") == found.verdict
         assert page.run("verdict.dataset.level") == "bad"
+    finally:
+        page.close()
+
+
+def test_the_demos_report_opens_in_silence_at_the_chosen_strength(browser, tmp_path):
+    result = CliRunner().invoke(demo, ["--samples", "3000", "--quiet", "-o", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    page = browser.open(tmp_path / "report.html")
+    try:
+        assert page.complaints() == []
+        assert page.requests() == []
+        assert page.run("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert page.run("document.querySelector('h1').textContent").strip() == (
+            "A model that is not swayed"
+        )
+        assert float(page.run("document.querySelector('input[type=range]').value")) > 0
     finally:
         page.close()
 
