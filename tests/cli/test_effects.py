@@ -399,7 +399,7 @@ def test_scores_without_noise_have_effects_but_no_sensitivity_analysis(tmp_path)
     flags = ["--target", "pay", "--sensitive", f"sex={MALE}", "--drop", "hired,weight"]
     result = invoke(file, *flags, "--method", "surrogate", "--json", tmp_path / "out.json")
     assert result.exit_code == 0, result.output
-    assert "Note: no sensitivity analysis: z and X determine y" in result.stderr
+    assert "Note: no sensitivity analysis: z and X determine y" in result.output
     found = read_json(tmp_path / "out.json")
     assert found["sensitivity"] is None
     assert found["D0"]["estimate"] == pytest.approx(0.2, abs=0.03)

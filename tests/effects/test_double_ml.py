@@ -40,8 +40,8 @@ def test_direct_effects_and_their_errors_are_those_of_double_ml(case):
     same = sklearn.__version__ == STORED["scikit-learn"]
     for name, theirs in STORED[case].items():
         ours = getattr(found, name)
-        # another release of the learners may predict a little differently
-        tolerance = 1e-8 if same else 0.3 * theirs["se"]
+        # another release of the learners predicts a little differently
+        tolerance = 1e-8 if same else 0.5 * theirs["se"]
         assert abs(ours.estimate - theirs["estimate"]) < tolerance
         assert abs(ours.se - theirs["se"]) < tolerance
 
