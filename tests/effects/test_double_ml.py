@@ -31,17 +31,19 @@ def load_script():
     ],
 )
 def test_direct_effects_and_their_errors_are_those_of_double_ml(case):
+    same = sklearn.__version__ == STORED["scikit-learn"]
+    if not same and "boosting" in case:
+        pytest.skip(f"the trees stored are those of scikit-learn {STORED['scikit-learn']}")
     script = load_script()
     X, y, z, learner = script.people(case)
     found = estimate_effects(
         X, y, sensitive_features=z, propensity_model=learner, outcome_model=learner,
         cv=script.N_FOLDS, clip=script.CLIP, max_extreme_share=1,
     )  # fmt: skip
-    same = sklearn.__version__ == STORED["scikit-learn"]
     for name, theirs in STORED[case].items():
         ours = getattr(found, name)
         # another release of the learners predicts a little differently
-        tolerance = 1e-8 if same else 0.5 * theirs["se"]
+        tolerance = 1e-8 if same else 0.3 * theirs["se"]
         assert abs(ours.estimate - theirs["estimate"]) < tolerance
         assert abs(ours.se - theirs["se"]) < tolerance
 
