@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from unsway import OverlapWarning, estimate_effects
 from unsway.cli.app import app
-from unsway.cli.effects import _interrupts, forest, parse_method
+from unsway.cli.effects import forest, interrupts, parse_method
 from unsway.cli.flags import RoleFlags, take_roles
 from unsway.cli.table_files import plain_columns
 from unsway.effects import Estimate
@@ -417,12 +417,12 @@ def interrupted_inside_compiled_code(error):
 
 
 def test_ctrl_c_that_became_another_error_is_still_ctrl_c():
-    with pytest.raises(KeyboardInterrupt), _interrupts():
+    with pytest.raises(KeyboardInterrupt), interrupts():
         interrupted_inside_compiled_code(ValueError("no buffer format"))
 
 
 def test_ctrl_c_that_was_swallowed_counts_at_the_next_question():
-    with _interrupts() as stop_if_asked:
+    with interrupts() as stop_if_asked:
         stop_if_asked()
         interrupted_inside_compiled_code(None)
         with pytest.raises(KeyboardInterrupt):

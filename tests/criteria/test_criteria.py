@@ -135,7 +135,7 @@ def test_letting_it_be_fitted_passes_the_weights_on():
 
 def test_a_fitted_direct_effect_is_passed_on_untouched():
     fitted = CRITERIA["direct effect (1,0)"].fit(PEOPLE.X, PEOPLE.z)
-    assert fit_criterion(fitted, None, None) is fitted
+    assert fit_criterion(fitted, PEOPLE.X, PEOPLE.z) is fitted
 
 
 @pytest.mark.parametrize("wrong", ["parity", None, 0.5])

@@ -317,6 +317,7 @@ class _Study:
             cv=how.cv,
             clip=how.clip,
             seed=self.metrics.random_state,
+            y=self.given.y,
             weights=self.given.weights,
         )
         found = replace(cross, propensity=()).fit(p, self.given.z, self.given.weights)

@@ -19,7 +19,7 @@ from ..models.folder import SavedModel, load_model_folder
 from ..report import write_audit_report
 from ..roles import Floats
 from .console import note, say, steps
-from .effects import _interrupts, _places, parse_jobs
+from .effects import interrupts, parse_jobs, places
 from .flags import RoleFlags, Roles, check_column, role_options, take_roles
 from .predict import select_features
 from .table_files import SUFFIXES, plain_columns, read_table, refuse_row_names
@@ -141,8 +141,8 @@ def audit_command(
     }  # fmt: skip
     with ExitStack() as stack:
         for place in outputs:
-            stack.enter_context(_places(None, place, file))
-        stop_if_asked = stack.enter_context(_interrupts())
+            stack.enter_context(places(None, place, file))
+        stop_if_asked = stack.enter_context(interrupts())
         progress = stack.enter_context(steps(2 + bootstrap, f"Reading {file.name}", quiet=quiet))
         sources = [Source.of(scores, "--scores")]
         sources += [Source.of(baseline, "--baseline")] if baseline is not None else []

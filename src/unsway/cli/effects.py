@@ -119,7 +119,7 @@ def effects(
         "method": method, "interval": interval, "confidence": confidence, "cv": cv,
         "random_state": seed, "n_jobs": jobs, "n_bootstrap": max(2, replicates),
     }  # fmt: skip
-    with _places(plots, json_file, file), _interrupts() as stop_if_asked:
+    with places(plots, json_file, file), interrupts() as stop_if_asked:
         with steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress:
             roles = take_roles(read_table(file), flags, numeric_target=True)
             refuse_row_names(roles.X)
@@ -186,7 +186,7 @@ def _if_told(what: str, make: Callable[[], Found]) -> Found | None:
 
 
 @contextmanager
-def _places(plots: Path | None, json_file: Path | None, source: Path) -> Iterator[None]:
+def places(plots: Path | None, json_file: Path | None, source: Path) -> Iterator[None]:
     """Check before any work that the outputs can be made; leave no new folder if that fails."""
     if plots and find_spec("matplotlib") is None:
         raise MissingExtraError("matplotlib is not installed; run: pip install 'unsway[plot]'")
@@ -207,7 +207,7 @@ def _places(plots: Path | None, json_file: Path | None, source: Path) -> Iterato
 
 
 @contextmanager
-def _interrupts() -> Iterator[Callable[[], None]]:
+def interrupts() -> Iterator[Callable[[], None]]:
     """Remember Ctrl-C: compiled code may swallow it, or turn it into an error of another kind."""
     asked: list[int] = []
 

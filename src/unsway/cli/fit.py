@@ -208,7 +208,7 @@ def train(
     if not hasattr(classifier, "callback"):
         features = features_of_table(roles.X)
         matrix, names = one_hot(roles.X, features)
-        _refuse_telling_level(matrix, names, roles)
+        refuse_telling_level(matrix, names, roles)
         classifier.fit(matrix, roles.y.astype(int), **given)
         return Fitted(classifier, features, classifier.predict_proba(matrix)[:, 1])
     classifier.callback = on_step
@@ -252,7 +252,8 @@ def _length(model: Any) -> dict[str, int]:
     return {"newton_steps": int(model.n_iter_[0])}
 
 
-def _refuse_telling_level(matrix: Floats, names: Sequence[str], roles: Roles) -> None:
+def refuse_telling_level(matrix: Floats, names: Sequence[str], roles: Roles) -> None:
+    """Raise if a one-hot column is the sensitive attribute itself."""
     for name, column in zip(names, matrix.T, strict=True):
         if np.array_equal(column, roles.z) or np.array_equal(column, 1 - roles.z):
             raise ValueError(

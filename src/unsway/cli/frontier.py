@@ -23,10 +23,10 @@ from ..models.features import Feature, align, features_of_table, one_hot
 from ..roles import Floats, take
 from .console import Steps, note, say, show_table, steps
 from .fit import (
-    _refuse_telling_level,
     make_classifier,
     make_criterion,
     model_options,
+    refuse_telling_level,
 )
 from .flags import RoleFlags, Roles, role_options, take_roles
 from .table_files import read_table, refuse_row_names, write_table
@@ -123,7 +123,7 @@ def _read(file: Path, flags: RoleFlags, engine: str) -> tuple[Roles, OneHot | No
         return roles, None
     features = features_of_table(roles.X)
     matrix, names = one_hot(roles.X, features)
-    _refuse_telling_level(matrix, names, roles)
+    refuse_telling_level(matrix, names, roles)
     return roles, OneHot(features)
 
 

@@ -83,7 +83,7 @@ def fit_criterion(
         fitted: FittedCriterion = clone(criterion).fit(X, z, sample_weight, y=y)
         return fitted
     if isinstance(criterion, FittedCriterion):
-        if z is not None and criterion.n_rows not in (None, len(z)):
+        if criterion.n_rows not in (None, len(z)):
             raise ValueError(
                 f"the criterion was fitted on {criterion.n_rows} rows but there are {len(z)} to "
                 "train on; fit it on these rows, or hand in one that is not fitted"

@@ -14,7 +14,7 @@ from ..roles import Floats
 from .decomposition import check_nuisances, check_people
 from .influence import augmented_effect
 from .intervals import check_confidence, simultaneous_factor
-from .nuisance import CrossFit, Nuisances
+from .nuisance import Nuisances
 from .surrogate import MAX_CONDITION, IllPosedSurrogateError, ScoreBasis, SurrogateDesign
 
 CURVES = ("doubly_robust", "spline", "polynomial", "bins")
@@ -149,19 +149,16 @@ def effect_curve(
     people = check_people(X, y, sensitive_features, sample_weight, positive_level)
     _check_sizes(degree, n_bins, n_points)
     if nuisances is None:
-        nuisances = CrossFit.of(
+        cross_fit = people.cross_fit(
             X,
-            people.z,
-            binary=people.binary,
             propensity_model=propensity_model,
             outcome_model=outcome_model,
             needs_outcome=method == "doubly_robust",
             cv=cv,
             clip=clip,
             seed=random_state,
-            y=people.y,
-            weights=people.weights,
-        ).fit(people.y, people.z, people.weights)
+        )
+        nuisances = cross_fit.fit(people.y, people.z, people.weights)
     check_nuisances(nuisances, people.z, needs_outcome=method == "doubly_robust")
     b, weights = nuisances.propensity, people.mean_one_weights
     if method == "doubly_robust":

@@ -128,18 +128,14 @@ def estimate_effects(
     choices: dict[str, Estimator] = {"doubly_robust": doubly_robust, "weighting": weighting}
     refit = _Refit(None, choices.get(method, surrogate), people)
     if nuisances is None or interval == "bootstrap":
-        cross_fit = CrossFit.of(
+        cross_fit = people.cross_fit(
             X,
-            people.z,
-            binary=people.binary,
             propensity_model=propensity_model,
             outcome_model=outcome_model,
             needs_outcome=needs_outcome,
             cv=cv,
             clip=clip,
             seed=random_state,
-            y=people.y,
-            weights=people.weights,
         )
         refit = replace(refit, cross_fit=cross_fit)
     nuisances = refit.nuisances() if nuisances is None else nuisances
@@ -225,6 +221,12 @@ class People:
     def mean_one_weights(self) -> Floats:
         """Weights with mean 1."""
         return np.ones_like(self.y) if self.weights is None else self.weights / self.weights.mean()
+
+    def cross_fit(self, X: Any, **settings: Any) -> CrossFit:
+        """Return how the nuisances of these people are fitted."""
+        return CrossFit.of(
+            X, self.z, binary=self.binary, y=self.y, weights=self.weights, **settings
+        )
 
 
 def check_people(
