@@ -32,6 +32,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/boosting.py
 	$(BIN)/python benchmarks/worlds.py
 	$(BIN)/python benchmarks/rivals.py
+	$(BIN)/python benchmarks/combination.py
 	$(BIN)/python benchmarks/effects.py
 	$(BIN)/python benchmarks/frontier.py
 	$(BIN)/python benchmarks/known_truth.py
