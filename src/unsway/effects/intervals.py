@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -124,11 +126,31 @@ def bootstrap(
             found.append(done)
             if progress is not None:
                 progress(len(found), n_replicates)
-    finally:  # an interrupted run takes its workers along; that they had more to do is no news
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    finally:  # an interrupted run takes its workers along
+        with _no_news():
             results.close()
     return np.array(found)
+
+
+@contextmanager
+def _no_news() -> Iterator[None]:
+    """Keep quiet that workers ended here had more to do.
+
+    joblib warns of it, and the thread that feeds the workers may fail on a task just withdrawn.
+    """
+    usual = threading.excepthook
+
+    def hook(failure: threading.ExceptHookArgs) -> None:
+        if failure.thread is None or failure.thread.name != "ExecutorManagerThread":
+            usual(failure)
+
+    threading.excepthook = hook
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        threading.excepthook = usual
 
 
 def _replicate(statistic: Statistic, z: Floats, seed: int, replicate: int) -> Floats:
