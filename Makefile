@@ -54,7 +54,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
-	$(PIP) install --group dev --editable ".[cli,report,xgboost-cpu,lightgbm]"
+	$(PIP) install --group dev --editable ".[cli,dask,report,xgboost-cpu,lightgbm]"
 	touch $@
 
 $(VENV)/.all: $(VENV)/.dev

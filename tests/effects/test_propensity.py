@@ -28,7 +28,7 @@ from sklearn.utils.fixes import parse_version
 
 from unsway.datasets import make_synthetic
 from unsway.effects import OverlapWarning, Propensity, warn_about_overlap
-from unsway.folds import fold_numbers
+from unsway.folds import fold_numbers, hold_out
 from unsway.roles import take
 
 PEOPLE = make_people(200, seed=5)
@@ -102,6 +102,27 @@ def test_accuracy_can_settle_on_a_constant_where_log_loss_does_not():
     }
     assert spread["accuracy"] == 0.0
     assert spread["log_loss"] > 0.1
+
+
+def test_c_is_chosen_on_some_rows_where_there_are_many():
+    many = make_synthetic(4000, random_state=1)
+    some = hold_out(many.X, many.z, 2000 / 4000)
+    found = chosen(Propensity(search_rows=500).fit(many.X, many.z))  # a thousand of either level
+    assert found == chosen(Propensity().fit(many.X[some], many.z[some]))
+
+
+def test_the_final_fit_takes_all_rows_whatever_c_is_chosen_on():
+    many = make_synthetic(4000, random_state=1)
+    few, all_of_them = (Propensity(search_rows=rows).fit(many.X, many.z) for rows in (500, 4000))
+    again = Propensity(Cs=(chosen(few),)).fit(many.X, many.z)
+    assert_close(few.predict(many.X), again.predict(many.X), 0.0)
+    assert_close(few.predict(many.X), all_of_them.predict(many.X), 0.02)
+
+
+@pytest.mark.parametrize("rows", [0, -5, 2.5, None])
+def test_search_rows_that_are_no_count_are_refused(rows):
+    with pytest.raises(ValueError, match="search_rows must be an integer of at least 1; got"):
+        Propensity(search_rows=rows).fit(PEOPLE.X, PEOPLE.z)
 
 
 def test_only_the_given_values_of_c_are_tried():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from scipy.optimize import nnls
+from scipy.optimize import minimize, nnls
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -114,8 +114,8 @@ def learners_from(models: Any, X: Any, *, binary: bool, role: str) -> tuple[Lear
 def stacking_shares(predictions: Floats, target: Floats, weights: Floats | None = None) -> Floats:
     """Return the non-negative weights, adding up to one, with which predictions fit best.
 
-    Probabilities of a 0/1 target are mixed for the highest likelihood, by the EM algorithm; other
-    predictions for the least squared error.
+    Probabilities of a 0/1 target are mixed for the highest likelihood, other predictions for the
+    least squared error.
 
     References
     ----------
@@ -136,14 +136,28 @@ def stacking_shares(predictions: Floats, target: Floats, weights: Floats | None 
     if not (inside and np.isin(target, (0.0, 1.0)).all()):
         return _least_squares_shares(predictions, target, weights)
     likelihood = np.where(target[:, None] == 1, predictions, 1 - predictions).clip(1e-9)
-    shares = np.full(count, 1 / count)
-    for _ in range(1000):
+    return _likeliest_shares(likelihood, weights / weights.sum())
+
+
+def _likeliest_shares(likelihood: Floats, weights: Floats) -> Floats:
+    """Maximise Σ w_i log(likelihood_i · shares) on the simplex, a concave problem."""
+
+    def loss(shares: Floats) -> tuple[float, Floats]:
         mixture = likelihood @ shares
-        updated = shares * ((weights / mixture) @ likelihood) / weights.sum()
-        if np.abs(updated - shares).max() < 1e-6:
-            break
-        shares = updated
-    return shares / shares.sum()
+        return -float(weights @ np.log(mixture)), -((weights / mixture) @ likelihood)
+
+    count = likelihood.shape[1]
+    found = minimize(
+        loss,
+        np.full(count, 1 / count),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * count,
+        constraints={"type": "eq", "fun": lambda s: s.sum() - 1, "jac": np.ones_like},
+        options={"ftol": 1e-12},
+    )
+    shares = found.x.clip(0)
+    return np.asarray(shares / shares.sum())
 
 
 def _least_squares_shares(predictions: Floats, target: Floats, weights: Floats) -> Floats:

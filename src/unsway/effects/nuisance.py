@@ -100,11 +100,11 @@ class CrossFit:
         _check_settings(z if weights is None else z[weights > 0], cv, clip, seed)
         _check_table(X)
         propensity = learners_from(propensity_model, X, binary=True, role="propensity_model")
-        outcome = (
-            learners_from(outcome_model, X, binary=binary, role="outcome_model")
-            if needs_outcome
-            else ()
-        )
+        outcome: tuple[Learner, ...] = ()
+        if needs_outcome and binary and propensity_model is None and outcome_model is None:
+            outcome = propensity  # the same models, which need the table encoded but once
+        elif needs_outcome:
+            outcome = learners_from(outcome_model, X, binary=binary, role="outcome_model")
         if cv == 1 and max(len(propensity), len(outcome)) > 1:
             raise ValueError(
                 "cv=1 predicts the rows a model was trained on, which cannot choose between "

@@ -17,12 +17,15 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
-from ..folds import fold_numbers
+from ..folds import fold_numbers, hold_out
 from ..roles import Floats, take
 from .encoding import TableEncoder
 
 #: Scoring of the default model's C by the name users say.
 SCORINGS = {"log_loss": "neg_log_loss", "accuracy": "accuracy"}
+
+#: C is chosen on at least so many rows of either level, if there are as many.
+SEARCH_LEVEL_ROWS = 1_000
 
 
 class OverlapWarning(UserWarning):
@@ -47,6 +50,9 @@ class Propensity(BaseEstimator):
         The values of C tried.
     cv : int
         Folds, for choosing C and for cross-fitting.
+    search_rows : int
+        C is chosen on about so many rows where there are more: its best value moves slowly with
+        their number, and the final fit takes them all.
     cross_fit : bool
         Whether the rows it is fitted on get scores from models that have not seen them.
     clip : float
@@ -75,6 +81,7 @@ class Propensity(BaseEstimator):
         scoring: str = "log_loss",
         Cs: Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
         cv: int = 5,
+        search_rows: int = 10_000,
         cross_fit: bool = False,
         clip: float = 1e-3,
         random_state: int = 0,
@@ -84,6 +91,7 @@ class Propensity(BaseEstimator):
         self.scoring = scoring
         self.Cs = Cs
         self.cv = cv
+        self.search_rows = search_rows
         self.cross_fit = cross_fit
         self.clip = clip
         self.random_state = random_state
@@ -115,6 +123,10 @@ class Propensity(BaseEstimator):
     def _check(self, z: Floats) -> None:
         if self.scoring not in SCORINGS:
             raise ValueError(f"unknown scoring {self.scoring!r}; choose from {', '.join(SCORINGS)}")
+        if not isinstance(self.search_rows, (int, np.integer)) or self.search_rows < 1:
+            raise ValueError(
+                f"search_rows must be an integer of at least 1; got {self.search_rows!r}"
+            )
         if not 0 <= self.clip < 0.5:
             raise ValueError(f"clip must be at least 0 and below 0.5; got {self.clip!r}")
         counts = np.bincount(np.asarray(z, dtype=int), minlength=2)
@@ -143,25 +155,47 @@ class Propensity(BaseEstimator):
     def _fit_default(self, X: Any, z: Floats, sample_weight: Floats | None) -> Pipeline:
         """Encode the table and fit the L1 logistic regression with the best C."""
         encoder = TableEncoder().fit(X)
+        matrix, labels = encoder.transform(X), z.astype(int)
+        model = self._lasso()
+        if len(self.Cs) == 1:
+            model.set_params(C=self.Cs[0])
+        else:
+            rows = self._search_rows(X, z)
+            weight = None if sample_weight is None else sample_weight[rows]
+            folds = self._folds(take(X, rows), z[rows])
+            model.set_params(C=self._best_strictness(matrix[rows], labels[rows], weight, folds))
+        with sklearn.config_context(enable_metadata_routing=False):
+            model.fit(matrix, labels, sample_weight)
+        return make_pipeline(encoder, model)
+
+    def _lasso(self) -> LogisticRegression:
         new_style = parse_version(sklearn.__version__) >= parse_version("1.8")
         lasso = {"l1_ratio": 1.0} if new_style else {"penalty": "l1"}
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return LogisticRegression(solver="liblinear", random_state=self.random_state, **lasso)
+
+    def _search_rows(self, X: Any, z: Floats) -> NDArray[np.intp]:
+        """Return the rows to choose C on: enough of each level, the same in whatever order."""
+        fewest = min(z.sum(), len(z) - z.sum())
+        share = max(self.search_rows / len(z), SEARCH_LEVEL_ROWS / fewest)
+        return np.flatnonzero(hold_out(X, z, min(share, 1.0), self.random_state))
+
+    def _best_strictness(
+        self, matrix: Any, labels: Any, weight: Floats | None, folds: PredefinedSplit
+    ) -> float:
+        weights = {} if weight is None else {"sample_weight": weight}
         with sklearn.config_context(enable_metadata_routing=True):
-            model = LogisticRegression(solver="liblinear", random_state=self.random_state, **lasso)
-            model.set_fit_request(sample_weight=True)
             scorer = get_scorer(SCORINGS[self.scoring])
             search = GridSearchCV(
-                clone(model).set_params(tol=1e-3),  # precise enough to rank the values of C
+                # precise enough to rank the values of C
+                self._lasso().set_params(tol=1e-3).set_fit_request(sample_weight=True),
                 {"C": list(self.Cs)},
                 scoring=scorer.set_score_request(sample_weight=True),
-                cv=self._folds(X, z),
+                cv=folds,
                 n_jobs=self.n_jobs,
                 refit=False,
             )
-            matrix, labels = encoder.transform(X), z.astype(int)
             search.fit(matrix, labels, **weights)
-            model.set_params(**search.best_params_).fit(matrix, labels, **weights)
-        return make_pipeline(encoder, model)
+        return float(search.best_params_["C"])
 
     def _scores(self, model: Any, X: Any) -> Floats:
         probabilities: NDArray[Any] = model.predict_proba(X)
