@@ -14,10 +14,10 @@ demo: $(VENV)/.demo
 	$(BIN)/unsway demo -o demo
 
 test: $(VENV)/.dev lint
-	$(BIN)/python -m pytest -m "not slow" -n 2
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
 
 test-all: $(VENV)/.all lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -25,7 +25,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 test-oldest: .venv-oldest/.installed
-	.venv-oldest/bin/python -m pytest -m "not slow" -n 2
+	.venv-oldest/bin/python -m pytest -m "not slow" -n 2 --dist loadgroup
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/logistic.py
@@ -33,6 +33,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/worlds.py
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/combination.py
+	$(BIN)/python benchmarks/minibatch.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/external.py
 	$(BIN)/python benchmarks/effects.py
 	$(BIN)/python benchmarks/frontier.py
 	$(BIN)/python benchmarks/known_truth.py

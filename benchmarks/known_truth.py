@@ -22,7 +22,6 @@ from pictures import draw_ratios
 from records import (
     Record,
     Records,
-    append_table,
     arguments,
     best_settings,
     default_settings,
@@ -30,7 +29,7 @@ from records import (
     with_error,
 )
 from sklearn.metrics import log_loss
-from tables import write_table
+from tables import append_table, write_table
 from threadpoolctl import threadpool_limits
 
 from unsway import make_world, score_gap

@@ -17,9 +17,9 @@ import numpy as np
 from booster import DEPTH, ETA, HELD_OUT, Floats
 from joblib import Parallel, delayed, parallel_config
 from methods import METHODS, Fit, MissingMethodError, Rows, fit_all, ours, usable_methods
-from records import Record, Records, append_table, arguments, best_settings, grid
+from records import Record, Records, arguments, best_settings, grid
 from sklearn.metrics import log_loss, roc_auc_score
-from tables import write_table
+from tables import append_table, write_table
 from threadpoolctl import threadpool_limits
 
 from unsway.datasets import load_adult, load_german, load_pakdd

@@ -130,24 +130,6 @@ def _label(method: str, draws: int, most: int) -> str:
     return f"{method} ({', '.join(notes)})" if notes else method
 
 
-def append_table(
-    path: Path,
-    heading: str,
-    note: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-) -> None:
-    """Add a table under a heading of its own to a page, and print it."""
-    lines = [
-        "", f"## {heading}", "", *([note, ""] if note else []),
-        "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]  # fmt: skip
-    with path.open("a", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-    print("\n".join(lines))
-
-
 def arguments(
     what: str, names: Sequence[str], seeds: int, rows: int | None = None
 ) -> argparse.Namespace:

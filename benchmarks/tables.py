@@ -62,3 +62,21 @@ def write_table(
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
+
+
+def append_table(
+    path: Path,
+    heading: str,
+    note: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+) -> None:
+    """Add a table under a heading of its own to a page, and print it."""
+    lines = [
+        "", f"## {heading}", "", *([note, ""] if note else []),
+        "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns),
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]  # fmt: skip
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    print("\n".join(lines))

@@ -42,9 +42,12 @@ MAY_IMPORT = {
 ENGINE_HOMES = {
     "xgboost": {"xgboost.py", "distributed/"},
     "lightgbm": {"lightgbm.py"},
-    "torch": {"torch.py"},
+    "torch": {"models/torch/"},
     "jax": {"jax.py"},
+    "cupy": {"cuda.py", "cuda_trees.py"},
     "dask": {"dask.py"},
+    "distributed": {"dask.py", "cluster.py"},
+    "pyspark": {"spark.py"},
     "matplotlib": {"plots.py"},
     "altair": {"charts.py"},
     "vl_convert": {"charts.py"},

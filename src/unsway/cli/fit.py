@@ -33,6 +33,7 @@ from ..models.folder import check_model_folder, save_model_folder
 from ..roles import Floats
 from .console import Steps, say, show_table, steps
 from .flags import RoleFlags, Roles, role_options, take_roles
+from .low_memory import check_files, train_from_files
 from .table_files import read_table, refuse_row_names
 
 #: Engine → its classifier.
@@ -126,12 +127,17 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
               help="Folder for the model.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model that is there.")
+@click.option(
+    "--low-memory",
+    is_flag=True,
+    help="Train from a Parquet FILE, or a folder of them, without holding its rows.",
+)
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def fit(
     file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
     weights: str | None, engine: str, criterion: str | None, outcome_degree: int | None,
     effect_degree: int | None, norm: str | None, strength: float | None, params: dict[str, Any],
-    seed: int, threads: int | None, output: Path, overwrite: bool, quiet: bool,
+    seed: int, threads: int | None, output: Path, overwrite: bool, low_memory: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Train a model on a CSV or Parquet FILE and write it to a folder."""
     degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
@@ -142,17 +148,12 @@ def fit(
     classifier = make_classifier(engine, params, strength=strength, seed=seed, threads=threads)
     check_model_folder(output, overwrite=overwrite)
     flags = RoleFlags(target, positive, sensitive, drop, weights)
+    if low_memory:
+        check_files(engine, file, classifier)
     with steps(4, f"Reading {file.name}", quiet=quiet) as progress:
-        roles = take_roles(read_table(file), flags)
-        refuse_row_names(roles.X)
-        if engine == "logistic":  # refuses missing numbers before any work
-            one_hot(roles.X, features_of_table(roles.X))
-        _next(progress, "Estimating what the sensitive attribute does")
-        fitted = fit_criterion(chosen, roles.X, roles.z, roles.sample_weight, y=roles.y)
-        _next(progress, "Training")
-        result = train(classifier, roles, fitted, _on_step(progress))
+        work = _from_files if low_memory else _in_memory
+        roles, fitted, result, parts = work(file, flags, classifier, chosen, progress)
         _next(progress, "Writing the model")
-        parts = _parts(result, roles)
         metrics = {
             name: measure(roles, fitted, result.scores, rows) for name, rows in parts.items()
         }
@@ -166,6 +167,32 @@ def fit(
     if not quiet:
         _print(result, roles, metrics, f"{engine}, {criterion}, strength {strength:g}")
         say(f"Model: {output}")
+
+
+def _in_memory(
+    file: Path, flags: RoleFlags, classifier: Any, criterion: Any, progress: Steps
+) -> tuple[Roles, FittedCriterion, Fitted, dict[str, Any]]:
+    """Read the table and train on it; return roles, criterion, model and parts of the rows."""
+    roles = take_roles(read_table(file), flags)
+    refuse_row_names(roles.X)
+    if isinstance(classifier, FairLogisticRegression):  # refuses missing numbers before any work
+        one_hot(roles.X, features_of_table(roles.X))
+    _next(progress, "Estimating what the sensitive attribute does")
+    fitted = fit_criterion(criterion, roles.X, roles.z, roles.sample_weight, y=roles.y)
+    _next(progress, "Training")
+    result = train(classifier, roles, fitted, _on_step(progress))
+    return roles, fitted, result, _parts(result, roles)
+
+
+def _from_files(
+    file: Path, flags: RoleFlags, classifier: Any, criterion: Any, progress: Steps
+) -> tuple[Roles, FittedCriterion, Fitted, dict[str, Any]]:
+    """Do the same without holding the table."""
+    _next(progress, "Estimating what the sensitive attribute does")
+    given = train_from_files(file, flags, classifier, criterion, _on_step(progress))
+    roles, fitted, scores, parts = given
+    progress.advance()
+    return roles, fitted, Fitted(classifier, None, scores), parts
 
 
 def make_criterion(name: str, settings: dict[str, Any], *, seed: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,8 @@ class FusedDerivatives:
         ζ at the last margin.
     damping : float
         The present factor of ``"adaptive"``, 1 otherwise.
+    last_penalty : float
+        The penalty that the next one is held against, infinite before the first.
 
     Examples
     --------
@@ -66,23 +69,20 @@ class FusedDerivatives:
             raise ValueError(
                 f"unknown curvature {curvature!r}; choose from {', '.join(BOOSTING_CURVATURES)}"
             )
-        self.objective = _in_single_precision(objective)
+        self.objective = self._in_single_precision(objective)
         self.curvature = curvature
         self.learning_rate = learning_rate
         self.statistics = np.zeros(len(objective.penalty.names))
         self.damping = 1.0
-        self._last_penalty = np.inf
+        self.last_penalty = np.inf
         self._exact = curvature == "exact"
         self._matrix = self.objective.penalty.matrix
         self._target, self._shift = self.objective.target, self.objective.shift
         self._weights = self.objective.sample_weight
-        self._scores, self._density, self._gradient, self._curvature = (
-            np.empty(len(self._target), dtype=np.float32) for _ in range(4)
-        )
         # Before the first tree a statistic often lies on a border of its zone, where rounding would
         # choose between two curvatures: a border that 1e-6 of score can reach counts as met.
-        self._reach = 1e-6 * np.abs(self._matrix).sum(axis=0, dtype=np.float64)
-        self._spare = np.empty((3, _BLOCK_ROWS), dtype=np.float32)
+        self._reach = 1e-6 * objective.penalty.reduce(self._column_sizes())
+        self._prepare()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.objective, self.curvature, self.learning_rate)  # no buffers
@@ -109,19 +109,33 @@ class FusedDerivatives:
             shares = half_step * stiffness * sizes
         else:
             shares = np.array([half_step * penalty.spectral * stiffness.max()])
-        for first in range(0, len(self._target), _BLOCK_ROWS):
-            rows = slice(first, first + _BLOCK_ROWS)
-            self._combine(rows, slope.astype(np.float32), shares.astype(np.float32), strength)
+        self._fill(margin, slope.astype(np.float32), shares.astype(np.float32), strength)
         return self._gradient, self._curvature
+
+    @staticmethod
+    def _in_single_precision(objective: Objective) -> Objective:
+        """Return the same objective with its columns in float32, so that the doubles can go."""
+        return in_single_precision(objective, np.asarray, np.asfortranarray)
+
+    def _column_sizes(self) -> NDArray[np.float64]:
+        """Return Σ_i |A_ik|, K numbers."""
+        return np.abs(self._matrix).sum(axis=0, dtype=np.float64)
+
+    def _prepare(self) -> None:
+        """Make the buffers that every call fills."""
+        self._scores, self._density, self._gradient, self._curvature = (
+            np.empty(len(self._target), dtype=np.float32) for _ in range(4)
+        )
+        self._spare = np.empty((3, _BLOCK_ROWS), dtype=np.float32)
 
     def _adapt(self) -> None:
         """Lengthen the next step a little if the penalty fell, shorten it a lot if it rose."""
         penalty = float(self.objective.penalty.distance.value(self.statistics))
-        if penalty > _RISE * self._last_penalty:
+        if penalty > _RISE * self.last_penalty:
             self.damping = min(1.0, self.damping * _SHORTEN)
-        elif np.isfinite(self._last_penalty):
+        elif np.isfinite(self.last_penalty):
             self.damping = max(_SMALLEST_DAMPING, self.damping * _LENGTHEN)
-        self._last_penalty = penalty
+        self.last_penalty = penalty
 
     def _stiffness(self) -> NDArray[np.float64]:
         """Return h″ at ζ, the larger where a border is within reach."""
@@ -149,6 +163,11 @@ class FusedDerivatives:
                     sums[1, k] += np.abs(column, out=self._spare[0, : len(column)]) @ density
         statistics, sizes = self.objective.penalty.reduce(sums)
         return statistics, sizes
+
+    def _fill(self, margin: NDArray[Any], slope: Singles, shares: Singles, strength: float) -> None:
+        """Fill gradient and curvature of all rows from the sums."""
+        for first in range(0, len(self._target), _BLOCK_ROWS):
+            self._combine(slice(first, first + _BLOCK_ROWS), slope, shares, strength)
 
     def _combine(self, rows: slice, slope: Singles, shares: Singles, strength: float) -> None:
         """Fill gradient and curvature of a block from the sums."""
@@ -192,15 +211,20 @@ class FusedDerivatives:
             out *= density
 
 
-def _in_single_precision(objective: Objective) -> Objective:
-    """Return the same objective with its columns in float32, so that the doubles can go."""
+def in_single_precision(
+    objective: Objective, column: Callable[..., Any], matrix: Callable[..., Any]
+) -> Objective:
+    """Return the same objective in float32, by an array library's ``asarray`` and ``asfortran…``.
+
+    The few numbers of the distance stay as they are.
+    """
     weights, penalty = objective.sample_weight, objective.penalty
     single = Objective(
-        replace(penalty, matrix=np.asfortranarray(penalty.matrix, dtype=np.float32)),
-        np.asarray(objective.target, dtype=np.float32),
+        replace(penalty, matrix=matrix(penalty.matrix, dtype=np.float32)),
+        column(objective.target, dtype=np.float32),
         objective.strength,
-        None if weights is None else np.asarray(weights, dtype=np.float32),
-        None if objective.shift is None else np.asarray(objective.shift, dtype=np.float32),
+        None if weights is None else column(weights, dtype=np.float32),
+        None if objective.shift is None else column(objective.shift, dtype=np.float32),
     )
     single.__dict__["_total_weight"] = objective.total_weight  # summed in double precision
     return single

@@ -1,5 +1,6 @@
 """From data to what the scores are held to: a penalty, or fair targets."""
 
+from ..effects import Nuisances
 from .criterion import Criterion, FittedCriterion, choose_strength, fit_criterion
 from .direct_effect import BASE_RATES, NORMS, DirectEffect, FittedDirectEffect
 from .fair_target import FairTarget, FittedFairTarget
@@ -17,6 +18,7 @@ __all__ = [
     "FittedDirectEffect",
     "FittedFairTarget",
     "GroupCriterion",
+    "Nuisances",
     "Parity",
     "choose_strength",
     "fit_criterion",

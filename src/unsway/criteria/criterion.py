@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ..core import Objective, Penalty, check_strength
+from ..effects import warn_about_overlap
+from ..effects.surrogate import Reduce
 from ..roles import Floats
 
 
@@ -33,8 +35,18 @@ class FittedCriterion(Protocol):
     def take(self, rows: NDArray[np.intp]) -> FittedCriterion:
         """Return the same criterion at some of its rows."""
 
-    def objective(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Objective:
-        """Return the objective at strength 0, given labels and z as 0/1."""
+    def objective(
+        self,
+        y: Floats,
+        z: Floats,
+        sample_weight: Floats | None = None,
+        *,
+        reduce: Reduce | None = None,
+    ) -> Objective:
+        """Return the objective at strength 0, given labels and z as 0/1.
+
+        Where the rows are spread over workers, ``reduce`` sums a small array over all of them.
+        """
 
 
 @runtime_checkable
@@ -62,12 +74,26 @@ class PenaltyCriterion(ABC):
         return None
 
     @abstractmethod
-    def penalty(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Penalty:
+    def penalty(
+        self,
+        y: Floats,
+        z: Floats,
+        sample_weight: Floats | None = None,
+        *,
+        reduce: Reduce | None = None,
+    ) -> Penalty:
         """Return the penalty, given labels and z as 0/1."""
 
-    def objective(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Objective:
+    def objective(
+        self,
+        y: Floats,
+        z: Floats,
+        sample_weight: Floats | None = None,
+        *,
+        reduce: Reduce | None = None,
+    ) -> Objective:
         """Return (1−λ)·log-loss + λ·penalty, at strength 0 until told another."""
-        return Objective(self.penalty(y, z, sample_weight), y, 0.0, sample_weight)
+        return Objective(self.penalty(y, z, sample_weight, reduce=reduce), y, 0.0, sample_weight)
 
 
 def fit_criterion(
@@ -102,6 +128,16 @@ def choose_strength(criterion: Criterion | FittedCriterion, strength: float | No
         raise TypeError(f"strength must be a number; got {strength!r}")
     check_strength(strength, shifted=criterion.allows_full_strength)
     return float(strength)
+
+
+def warn_about_extremes(scores: Floats, max_share: float, reduce: Reduce | None = None) -> None:
+    """Warn if too many propensities, of all workers where there are several, are near 0 or 1."""
+    if reduce is not None:
+        outside = (scores < 0.05) | (scores > 0.95)
+        extreme, rows = reduce(np.array([float(outside.sum()), float(len(scores))]))
+        scores = np.full(1_000, 0.5)  # stand-ins, with the same share of extremes
+        scores[: round(1_000 * extreme / rows)] = 0
+    warn_about_overlap(scores, max_share=max_share)
 
 
 def _not_a_criterion(criterion: object) -> TypeError:

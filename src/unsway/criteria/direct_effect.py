@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from ..core import FORMS, Distance, Penalty
-from ..effects import BASES, Propensity, Surrogate, SurrogateDesign, warn_about_overlap
+from ..core.penalty import identity
+from ..effects import BASES, Propensity, Surrogate, SurrogateDesign
+from ..effects.surrogate import Reduce
 from ..roles import Floats
-from .criterion import PenaltyCriterion
+from .criterion import PenaltyCriterion, warn_about_extremes
 
 #: How the distance between the scores' surrogate and the fair one is measured.
 NORMS = ("coefficient", "function")
@@ -104,8 +106,19 @@ class DirectEffect(BaseEstimator):
         self._check()
         model = self._propensity()
         scores = model.fit_predict(X, z, sample_weight)
-        warn_about_overlap(scores, max_share=self.max_extreme_share)
+        warn_about_extremes(scores, self.max_extreme_share)
         return FittedDirectEffect(clone(self), model, scores)
+
+    def with_scores(
+        self, propensity: ScoreModel, scores: Floats, *, reduce: Reduce | None = None
+    ) -> FittedDirectEffect:
+        """Return the criterion on propensities that were fitted elsewhere, with their model.
+
+        Where the rows are spread over workers, ``reduce`` sums a small array over all of them.
+        """
+        self._check()
+        warn_about_extremes(scores, self.max_extreme_share, reduce)
+        return FittedDirectEffect(clone(self), propensity, scores)
 
     def _propensity(self) -> Propensity:
         if self.propensity is None:
@@ -145,6 +158,13 @@ class DirectEffect(BaseEstimator):
             )
 
 
+class ScoreModel(Protocol):
+    """A fitted model of the propensity score."""
+
+    def predict(self, X: Any) -> Floats:
+        """Return b for each row of X."""
+
+
 @dataclass(frozen=True)
 class FittedDirectEffect(PenaltyCriterion):
     """A direct-effect criterion with its propensity score, at certain rows.
@@ -155,14 +175,14 @@ class FittedDirectEffect(PenaltyCriterion):
     ----------
     criterion : DirectEffect
         The settings.
-    propensity : Propensity
+    propensity : Propensity or another model with ``predict``
         The fitted model of b.
     scores : array of shape (n,)
         b at the rows.
     """
 
     criterion: DirectEffect
-    propensity: Propensity
+    propensity: ScoreModel
     scores: Floats = field(repr=False)
 
     @property
@@ -184,9 +204,16 @@ class FittedDirectEffect(PenaltyCriterion):
         """Return the surrogate of labels or scores at the rows."""
         return self._design(z, sample_weight).fit(target)
 
-    def penalty(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Penalty:
+    def penalty(
+        self,
+        y: Floats,
+        z: Floats,
+        sample_weight: Floats | None = None,
+        *,
+        reduce: Reduce | None = None,
+    ) -> Penalty:
         """Return the penalty on scores at the rows, held to the labels' fair surrogate."""
-        design = self._design(z, sample_weight)
+        design = self._design(z, sample_weight, reduce)
         labels = design.fit(y)
         if self.criterion.norm == "coefficient":
             penalty = self._coefficient_penalty(design, labels)
@@ -196,7 +223,9 @@ class FittedDirectEffect(PenaltyCriterion):
             return penalty
         return _with_base_rate(penalty, labels.fair(self.scores), sample_weight)
 
-    def _design(self, z: Floats, sample_weight: Floats | None) -> SurrogateDesign:
+    def _design(
+        self, z: Floats, sample_weight: Floats | None, reduce: Reduce | None = None
+    ) -> SurrogateDesign:
         if len(z) != len(self.scores):
             raise ValueError(
                 f"the criterion was fitted on {len(self.scores)} rows but z has {len(z)}; use "
@@ -209,6 +238,7 @@ class FittedDirectEffect(PenaltyCriterion):
             effect_degree=self.criterion.effect_degree,
             basis=self.criterion.basis,
             sample_weight=sample_weight,
+            reduce=reduce,
         )
 
     def _coefficient_penalty(self, design: SurrogateDesign, labels: Surrogate) -> Penalty:
@@ -223,27 +253,31 @@ class FittedDirectEffect(PenaltyCriterion):
                 *(f"alpha_{k + 1}" for k in range(n_alpha)),
                 *(f"beta_{k}" for k in range(n_beta)),
             ),
+            reduce=design.reduce or identity,
         )
 
     def _function_penalty(
         self, design: SurrogateDesign, labels: Surrogate, sample_weight: Floats | None
     ) -> Penalty:
         weights = np.ones_like(self.scores) if sample_weight is None else sample_weight
-        spread = np.cov(self.scores, aweights=weights, ddof=0).item()
-        matrix = design.orthonormal_rows()[:, 1:] / np.sqrt(weights.sum() * spread)
+        reduce = design.reduce or identity
+        total, first = reduce(np.array([weights.sum(), weights @ self.scores]))
+        squares = float(reduce(np.array([weights @ (self.scores - first / total) ** 2]))[0])
+        matrix = design.orthonormal_rows()[:, 1:] / np.sqrt(squares)
         return Penalty(
             matrix,
-            Distance.of(["match"] * matrix.shape[1], matrix.T @ labels.fair(self.scores)),
+            Distance.of(["match"] * matrix.shape[1], reduce(matrix.T @ labels.fair(self.scores))),
             names=tuple(f"direction_{k + 1}" for k in range(matrix.shape[1])),
-            spectral=1 / (weights.sum() * spread),
+            reduce=reduce,
+            spectral=1 / squares,
         )
 
 
 def _with_base_rate(penalty: Penalty, fair: Floats, sample_weight: Floats | None) -> Penalty:
     """Return the penalty with the mean score held to that of the fair target."""
     weights = np.ones_like(fair) if sample_weight is None else sample_weight
-    column = weights / weights.sum()
-    target = float(column @ fair)
+    column = weights / penalty.reduce(np.array([weights.sum()]))[0]
+    target = float(penalty.reduce(np.array([column @ fair]))[0])
     distance = penalty.distance
     ends = {
         name: np.append(getattr(distance, name), target)

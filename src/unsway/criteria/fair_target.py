@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from ..core import Objective, Penalty
-from ..effects import CrossFit, warn_about_overlap
+from ..core.penalty import identity
+from ..effects import CrossFit, Nuisances
 from ..effects.conditional import ConditionalEffect, corrected_effect, fit_correction
+from ..effects.surrogate import Reduce
 from ..roles import Floats
+from .criterion import warn_about_extremes
 
 
 class FairTarget(BaseEstimator):
@@ -104,10 +108,29 @@ class FairTarget(BaseEstimator):
             weights=sample_weight,
         )
         nuisances, models = cross_fit.fit_models(y, z, sample_weight)
-        warn_about_overlap(nuisances.propensity, max_share=self.max_extreme_share)
+        return self.with_nuisances(models, nuisances, z, sample_weight, y=y)
+
+    def with_nuisances(
+        self,
+        models: Any,
+        nuisances: Nuisances,
+        z: Floats,
+        sample_weight: Floats | None = None,
+        *,
+        y: Floats,
+        reduce: Reduce | None = None,
+    ) -> FittedFairTarget:
+        """Return the fair target on nuisances that are there already.
+
+        ``models.predict(X)`` gives those of other rows.
+        Where the rows are spread over workers, ``reduce`` sums a small array over all of them.
+        """
+        self._check()
+        warn_about_extremes(nuisances.propensity, self.max_extreme_share, reduce)
         correction = np.zeros(0)
         if self.correction_degree is not None:
-            correction = fit_correction(y, z, sample_weight, nuisances, self.correction_degree)
+            solve = fit_correction if reduce is None else partial(_summed_correction, reduce)
+            correction = solve(y, z, sample_weight, nuisances, self.correction_degree)
         return FittedFairTarget(
             clone(self),
             ConditionalEffect(models, correction),
@@ -163,9 +186,17 @@ class FittedFairTarget:
         """Return y + λ·½(−1)^z τ(X), also where that lies outside [0, 1]."""
         return y + strength * self._shift(z)
 
-    def objective(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Objective:
+    def objective(
+        self,
+        y: Floats,
+        z: Floats,
+        sample_weight: Floats | None = None,
+        *,
+        reduce: Reduce | None = None,
+    ) -> Objective:
         """Return the log-loss against the shifted labels, at strength 0 until told another."""
-        return Objective(Penalty.none(len(y)), y, 0.0, sample_weight, self._shift(z))
+        nothing = replace(Penalty.none(len(y)), reduce=reduce or identity)
+        return Objective(nothing, y, 0.0, sample_weight, self._shift(z))
 
     def _shift(self, z: Floats) -> Floats:
         if len(z) != len(self.effect):
@@ -174,3 +205,24 @@ class FittedFairTarget:
                 "at(X) for other rows"
             )
         return (0.5 - z) * self.effect
+
+
+def _summed_correction(
+    reduce: Reduce,
+    y: Floats,
+    z: Floats,
+    weights: Floats | None,
+    nuisances: Nuisances,
+    degree: int,
+) -> Floats:
+    """Return what `fit_correction` does, by normal equations summed over workers.
+
+    Nothing is corrected along directions in which all rows' b̂ are alike.
+    """
+    residual = z - nuisances.propensity
+    rows = np.vander(nuisances.propensity, degree + 1, increasing=True) * residual[:, None]
+    unexplained = y - nuisances.mean - residual * nuisances.effect
+    weighted = rows if weights is None else rows * weights[:, None]
+    sums = reduce(weighted.T @ np.column_stack([rows, unexplained]))
+    found, *_ = np.linalg.lstsq(sums[:, :-1], sums[:, -1], rcond=None)
+    return np.asarray(found)

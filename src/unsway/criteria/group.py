@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from ..core import Distance, Penalty
+from ..core.penalty import identity
+from ..effects.surrogate import Reduce
 from ..roles import Floats
 from .criterion import PenaltyCriterion
 
@@ -40,13 +42,21 @@ class GroupCriterion(PenaltyCriterion, BaseEstimator):
         """Return the criterion itself: it serves any rows."""
         return self
 
-    def penalty(self, y: Floats, z: Floats, sample_weight: Floats | None = None) -> Penalty:
+    def penalty(
+        self,
+        y: Floats,
+        z: Floats,
+        sample_weight: Floats | None = None,
+        *,
+        reduce: Reduce | None = None,
+    ) -> Penalty:
         """Return the penalty on scores at rows with these labels and this z (0/1)."""
         weights = np.ones_like(z) if sample_weight is None else sample_weight
-        columns = [_gap(label, y, z, weights) for label in self.given]
+        total = identity if reduce is None else reduce
+        columns = [_gap(label, y, z, weights, total) for label in self.given]
         names = tuple("gap" if label is None else f"gap_y{label}" for label in self.given)
         distance = Distance.of(["match"] * len(names), np.zeros(len(names)))
-        return Penalty(np.column_stack(columns), distance, names=names)
+        return Penalty(np.column_stack(columns), distance, names=names, reduce=total)
 
 
 class Parity(GroupCriterion):
@@ -94,12 +104,13 @@ class EqualizedOdds(GroupCriterion):
     given = (1, 0)
 
 
-def _gap(label: int | None, y: Floats, z: Floats, weights: Floats) -> Floats:
+def _gap(label: int | None, y: Floats, z: Floats, weights: Floats, reduce: Reduce) -> Floats:
     """Return the column of A whose product with p is the gap in mean score."""
     inside = weights if label is None else weights * (y == label)
     ones, zeros = inside * z, inside * (1 - z)
-    for group, total in ((1, ones.sum()), (0, zeros.sum())):
+    in_one, in_zero = reduce(np.array([ones.sum(), zeros.sum()]))
+    for group, total in ((1, in_one), (0, in_zero)):
         if total == 0:
             where = "" if label is None else f" among rows with y = {label}"
             raise ValueError(f"no row has z = {group}{where}; both groups are needed there")
-    return np.asarray(ones / ones.sum() - zeros / zeros.sum())
+    return np.asarray(ones / in_one - zeros / in_zero)

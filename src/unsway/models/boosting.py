@@ -67,13 +67,18 @@ class Rows:
 
 @dataclass
 class Boosting:
-    """An engine as a schedule drives it, with the history of its rounds."""
+    """An engine as a schedule drives it, with the history of its rounds.
+
+    ``measure`` returns both losses and the statistics at a validation margin that does not lie in
+    memory, on a device for instance; by default ``validation`` itself does.
+    """
 
     engine: Engine
     derivatives: FusedDerivatives
     validation: Objective
     rounds: int = 0
     history: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    measure: Callable[[Any], tuple[Losses, Floats]] | None = None
 
     def step(self, strength: float) -> None:
         """Grow one tree at this λ."""
@@ -87,11 +92,15 @@ class Boosting:
 
     def evaluate(self) -> Losses:
         """Return both losses on the validation rows."""
-        margin = np.asarray(self.engine.validation_margin(), dtype=np.float64)
-        penalty, losses = self.validation.penalty, self.validation.losses(margin)
+        measure = self._measure if self.measure is None else self.measure
+        losses, statistics = measure(self.engine.validation_margin())
         more = {"log_loss": losses.utility, self.validation.fairness_name: losses.penalty}
-        self._record("validation", penalty.names, penalty.statistics(expit(margin)), **more)
+        self._record("validation", self.validation.penalty.names, statistics, **more)
         return losses
+
+    def _measure(self, margin: NDArray[Any]) -> tuple[Losses, Floats]:
+        margin = np.asarray(margin, dtype=np.float64)
+        return self.validation.losses(margin), self.validation.penalty.statistics(expit(margin))
 
     def snapshot(self) -> int:
         """Return the number of trees."""
@@ -231,7 +240,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _fit(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
     ) -> Self:
-        boosting = self._start(X, y, sensitive_features, sample_weight, eval_set)
+        return self._train(self._start(X, y, sensitive_features, sample_weight, eval_set))
+
+    def _train(self, boosting: Boosting) -> Self:
+        """Drive the rounds by the schedule, and keep the best state."""
         schedule = Schedule() if self.schedule is None else self.schedule
         with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
             drive = schedule.run if boosting.validation.shift is None else schedule.run_directly
@@ -249,6 +261,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.table_ = EngineTable.of(X)
         split = self._hold_out if eval_set is None else self._beside
         train, validation = split(X, self.table_.matrix(X), roles, eval_set)
+        return self._boosting(train, validation)
+
+    def _boosting(self, train: Rows, validation: Rows) -> Boosting:
+        """Return the rows with engine and objective, before the first tree."""
         derivatives = FusedDerivatives(train.objective(), self.curvature, self._learning_rate())
         engine = self._engine(train.matrix, validation.matrix, train.sample_weight)
         return Boosting(engine, derivatives, validation.objective())

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..extras import load
 from ..tables import EngineTable
-from .boosting import BoostedClassifier, Derivatives, InexactForkError
+from .boosting import BoostedClassifier, Boosting, Derivatives, InexactForkError, Rows
 from .objectives import TrainingObjective, training_objective
 
 #: Shares of rows and columns that XGBoost draws afresh, unless they are 1.
@@ -21,6 +21,24 @@ _DRAWING = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_byn
 def engine() -> Any:
     """Return the xgboost package, or say how to install it."""
     return load("xgboost", "xgboost")
+
+
+def training_matrix(
+    params: Mapping[str, Any],
+    table: EngineTable,
+    rows: Any,
+    weights: Any = None,
+    beside: Any = None,
+) -> Any:
+    """Return rows as XGBoost trains on them: quantised, by the bins of what they stand beside."""
+    xgboost = engine()
+    options: dict[str, Any] = {"nthread": params.get("nthread"), "enable_categorical": True}
+    if not isinstance(rows, xgboost.DataIter):  # which brings names and weights with each batch
+        # The quantiles are weighted; the derivatives bring their own weights.
+        options |= {**matrix_options(table), "weight": weights}
+    if params.get("tree_method", "hist") != "hist":
+        return xgboost.DMatrix(rows, **options)
+    return xgboost.QuantileDMatrix(rows, ref=beside, max_bin=params.get("max_bin", 256), **options)
 
 
 class XGBoostEngine:
@@ -34,18 +52,10 @@ class XGBoostEngine:
         validation: NDArray[Any],
         weights: NDArray[Any] | None = None,
     ) -> None:
-        xgboost = engine()
-        options = {**_matrix_options(table), "nthread": params.get("nthread")}
-        if params.get("tree_method", "hist") == "hist":
-            options["max_bin"] = params.get("max_bin", 256)
-            # The quantiles are weighted; the derivatives bring their own weights.
-            self._train = xgboost.QuantileDMatrix(train, weight=weights, **options)
-            self._validation = xgboost.QuantileDMatrix(validation, ref=self._train, **options)
-        else:
-            self._train = xgboost.DMatrix(train, weight=weights, **options)
-            self._validation = xgboost.DMatrix(validation, **options)
+        self._train = training_matrix(params, table, train, weights)
+        self._validation = training_matrix(params, table, validation, beside=self._train)
         self._params = params
-        self.booster = xgboost.Booster(params, cache=[self._train, self._validation])
+        self.booster = engine().Booster(params, cache=[self._train, self._validation])
 
     @property
     def n_trees(self) -> int:
@@ -92,7 +102,8 @@ class FairXGBClassifier(BoostedClassifier):
         of XGBoost's own objective.
     params : dict, optional
         Parameters of XGBoost, passed on untouched, but for those the classifier sets itself:
-        objective, base score, rounds, threads and seeds are refused by name.
+        objective, base score, rounds, threads and seeds are refused by name. ``device="cuda"``
+        keeps rows, margins and the objective on that device, with CuPy.
     schedule : Schedule, optional
         When to raise λ and when to stop; the paper's double early stopping by default. Fair targets
         are trained on at λ from the first round.
@@ -160,12 +171,90 @@ class FairXGBClassifier(BoostedClassifier):
         ),
     }
 
+    def fit_parquet(
+        self,
+        files: Any,
+        *,
+        target: str,
+        sensitive: str,
+        sample_weight: str | None = None,
+        drop: Sequence[str] = (),
+        criterion_rows: int = 1_000_000,
+        folder: Any = None,
+    ) -> Self:
+        """Fit on Parquet files that need not fit in memory; see the page on scale for the bytes.
+
+        Up to ``criterion_rows`` rows the model is the one ``fit`` gives on the same table, but for
+        the quantiles of columns with more values than bins. Beyond, two things differ: what the
+        criterion estimates is estimated on a sample of about so many rows and predicted for the
+        others, and a row's hash says whether it is held out.
+
+        Parameters
+        ----------
+        files : path or sequence of paths
+            Parquet files of the same columns; a folder stands for those in it.
+        target, sensitive, sample_weight : str
+            The columns of the label, of the sensitive attribute and of the weights.
+        drop : sequence of str
+            Columns to leave out.
+        criterion_rows : int
+            The most rows that a criterion's models are fitted on.
+        folder : path, optional
+            Where the objective's columns are written while training lasts; the system's temporary
+            folder by default.
+        """
+        from .external import fit_parquet
+
+        fresh = copy(self)
+        fit_parquet(
+            fresh,
+            files,
+            target=target,
+            sensitive=sensitive,
+            sample_weight=sample_weight,
+            drop=drop,
+            criterion_rows=criterion_rows,
+            folder=folder,
+        )
+        self.__dict__ = fresh.__dict__
+        return self
+
     def _require_engine(self) -> None:
         engine()
+        if self._cuda_device() is not None:
+            from .cuda import place_of
+
+            place_of(str(self._cuda_device()))
+
+    def _cuda_device(self) -> str | None:
+        """Return the CUDA device to train on, None for the CPU."""
+        params = self.params if isinstance(self.params, dict) else {}
+        device = str(params.get("device", "cpu"))
+        return device if device.partition(":")[0] in ("cuda", "gpu") else None
+
+    def _boosting(self, train: Rows, validation: Rows) -> Boosting:
+        device = self._cuda_device()
+        if device is None:
+            return super()._boosting(train, validation)
+        from .cuda import boosting_on
+
+        return boosting_on(
+            device,
+            self._engine_params(),
+            self.table_,
+            train,
+            validation,
+            self.curvature,
+            self._learning_rate(),
+        )
 
     def _engine(
         self, train: NDArray[Any], validation: NDArray[Any], weights: NDArray[Any] | None
     ) -> XGBoostEngine:
+        return XGBoostEngine(self._engine_params(), self.table_, train, validation, weights)
+
+    def _engine_params(self) -> dict[str, Any]:
+        """Return the user's parameters beside those that make the booster ours."""
         params = {
             **(self.params or {}),
             "objective": "binary:logistic",
@@ -175,25 +264,25 @@ class FairXGBClassifier(BoostedClassifier):
         }
         if self.n_jobs is not None:
             params["nthread"] = self.n_jobs
-        return XGBoostEngine(params, self.table_, train, validation, weights)
+        return params
 
     def _why_not_shared(self) -> str | None:
         params = self.params or {}
         drawn = next((name for name in _DRAWING if params.get(name, 1) != 1), None)
         if drawn is not None:
             return f"XGBoost draws at random ({drawn}), and its generator cannot be copied"
-        if not str(params.get("device", "cpu")).startswith("cpu"):
-            return "XGBoost does not train on the CPU"
         return None
 
-    def _finished(self, engine: XGBoostEngine, n_trees: int) -> Any:
+    def _finished(self, engine: Any, n_trees: int) -> Any:
         booster = engine.booster[:n_trees]
+        if self._cuda_device() is not None:
+            booster.set_param({"device": "cpu"})  # what is kept serves anywhere
         if self.n_jobs is not None:
             booster.set_param({"nthread": self.n_jobs})
         return booster
 
     def _margin(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        rows = engine().DMatrix(matrix, nthread=self.n_jobs, **_matrix_options(self.table_))
+        rows = engine().DMatrix(matrix, nthread=self.n_jobs, **matrix_options(self.table_))
         return np.asarray(self.booster_.predict(rows, output_margin=True))
 
     def _gains(self) -> NDArray[np.float64]:
@@ -261,12 +350,16 @@ def xgboost_objective(
     )
 
 
-def _matrix_options(table: EngineTable) -> dict[str, Any]:
+def matrix_options(table: EngineTable) -> dict[str, Any]:
+    """Return what tells XGBoost the columns of a matrix."""
+    return {**name_options(table), "enable_categorical": True}
+
+
+def name_options(table: EngineTable) -> dict[str, Any]:
     """Return names and types of the columns; names that XGBoost cannot hold are left to us."""
     legal = not any(set("[]<") & set(name) for name in table.names)
     distinct = len(set(table.names)) == len(table.names)
     return {
         "feature_names": list(table.names) if table.named and legal and distinct else None,
         "feature_types": ["c" if name in table.levels else "q" for name in table.names],
-        "enable_categorical": True,
     }

@@ -1,0 +1,276 @@
+"""One training on a Dask cluster: a task per worker, watched from the client."""
+
+from __future__ import annotations
+
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Self
+
+import numpy as np
+
+from ..core import Losses, Step
+from ..extras import load
+from ..models.xgboost import FairXGBClassifier
+from .collective import is_collective_failure
+from .nuisances import NuisanceSettings
+from .rows import Part
+from .tracker import start_tracker
+from .worker import Faults, fit_here
+
+#: What a partition consists of, the last of it optional.
+ROLES = ("X", "y", "sensitive_features", "sample_weight")
+
+_POLL_SECONDS = 0.05
+_LOOK_SECONDS = 0.5  # between two looks at which workers are there
+_GRACE_SECONDS = 10.0  # for the scheduler to notice that a worker is gone
+_RESTART_SECONDS = 60.0
+
+
+class WorkerLostError(RuntimeError):
+    """A Dask worker left in the middle of the training."""
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """The partitions as futures, a tuple of roles each, and how many rows they have."""
+
+    train: tuple[tuple[Any, ...], ...]
+    beside: tuple[tuple[Any, ...], ...] | None
+    n_rows: int
+
+    @classmethod
+    def of(cls, client: Any, rows: Sequence[Any], beside: Sequence[Any] | None) -> Self:
+        """Compute the partitions where Dask puts them, and check that they fit together."""
+        train = _futures(client, rows)
+        other = None if beside is None else _futures(client, beside)
+        n_rows = _check_lengths(client, train, "")
+        if other is not None:
+            _check_lengths(client, other, " of eval_set")
+        return cls(train, other, n_rows)
+
+    def by_worker(self, client: Any) -> dict[str, tuple[list[Any], list[Any]]]:
+        """Return each worker's partitions: those whose X it holds, once they are there."""
+        groups = (self.train, self.beside or ())
+        _wait([future for group in groups for part in group for future in part])
+        held = client.who_has([part[0] for group in groups for part in group])
+        found: dict[str, tuple[list[Any], list[Any]]] = {}
+        for position, group in enumerate(groups):
+            for part in group:
+                holders = sorted(held[part[0].key])
+                if not holders:
+                    raise WorkerLostError("a partition of X was lost with its worker")
+                least = min(holders, key=lambda holder: sum(map(len, found.get(holder, ((), ())))))
+                found.setdefault(least, ([], []))[position].append(list(part))
+        return found
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: the settings and the partitions, whoever holds them."""
+
+    model: FairXGBClassifier
+    nuisances: NuisanceSettings | None
+    faults: Faults
+    partitions: Partitions
+
+    def run(self, client: Any, on_step: Callable[[Step], None] | None) -> FairXGBClassifier:
+        """Run one task per worker, and return the model of one of them."""
+        distributed = load("distributed", "dask")
+        held = self.partitions.by_worker(client)
+        faults = Faults(self.faults.folder, self.faults.every, self.partitions.n_rows)
+        with (
+            distributed.MultiLock(names=sorted(held), client=client),
+            _steps(client, on_step) as (topic, drain),
+        ):
+            arguments = client.run_on_scheduler(start_tracker, len(held), _host(client))
+            model = self.model
+            model.callback, model.progress = None, False
+            tasks = [
+                client.submit(
+                    _fit_on_worker,
+                    model,
+                    train,
+                    beside if self.partitions.beside is not None else None,
+                    self.nuisances,
+                    faults,
+                    {**arguments, "dmlc_task_id": f"{number:06d}"},
+                    topic,
+                    workers=[worker],
+                    allow_other_workers=False,
+                    pure=False,
+                    retries=0,
+                )
+                for number, (worker, (train, beside)) in enumerate(sorted(held.items()))
+            ]
+            try:
+                _follow(client, tasks, set(held), drain)
+                fitted, told = tasks[0].result()
+            finally:
+                client.cancel(tasks)
+        for message, category in told:
+            warnings.warn(message, category, stacklevel=4)
+        return fitted
+
+
+def _fit_on_worker(
+    model: FairXGBClassifier,
+    train: list[list[Any]],
+    beside: list[list[Any]] | None,
+    nuisances: NuisanceSettings | None,
+    faults: Faults,
+    arguments: Mapping[str, Any],
+    topic: str | None,
+) -> tuple[FairXGBClassifier, list[tuple[str, type[Warning]]]]:
+    """Train inside a worker; return the model, and the warnings a client should see."""
+    worker = load("distributed", "dask").get_worker()
+    if model.n_jobs is None:
+        model.n_jobs = int(worker.state.nthreads)
+
+    def report(step: Step) -> None:
+        losses = (step.losses.utility, step.losses.penalty)
+        worker.log_event(topic, (step.number, step.phase, step.strength, *losses))
+
+    if topic is not None:
+        model.callback = report
+    context = load("xgboost.collective", "xgboost").CommunicatorContext
+    with warnings.catch_warnings(record=True) as caught, context(**arguments):
+        warnings.simplefilter("always", UserWarning)
+        fitted = fit_here(
+            model,
+            [Part(*part) for part in train],
+            eval_parts=None if beside is None else [Part(*part) for part in beside],
+            nuisances=nuisances,
+            faults=faults,
+        )
+    fitted.callback = None
+    return fitted, [(str(each.message), each.category) for each in caught]
+
+
+def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[], None]) -> None:
+    """Wait for the tasks; raise what went wrong as soon as it is known."""
+    looked = time.monotonic()
+    while any(task.status == "pending" for task in tasks):
+        drain()
+        if any(task.status == "error" for task in tasks):
+            break
+        if time.monotonic() - looked > _LOOK_SECONDS:
+            looked = time.monotonic()
+            _check_present(client, workers)
+        time.sleep(_POLL_SECONDS)
+    drain()
+    if all(task.status == "finished" for task in tasks):
+        return
+    deadline = time.monotonic() + _GRACE_SECONDS
+    while time.monotonic() < deadline:  # the others' errors, or the news that a worker is gone
+        errors = [task.exception() for task in tasks if task.status == "error"]
+        ours = [error for error in errors if not _is_about_others(error)]
+        if ours:
+            raise ours[0]
+        _check_present(client, workers)
+        time.sleep(_LOOK_SECONDS)
+    raise errors[0] if errors else WorkerLostError("the tasks on the workers were cancelled")
+
+
+def _is_about_others(error: BaseException) -> bool:
+    """Return whether a task failed because another one did, or its worker died."""
+    killed = load("distributed", "dask").KilledWorker
+    return isinstance(error, killed) or is_collective_failure(error)
+
+
+def _check_present(client: Any, workers: set[str]) -> None:
+    absent = workers - workers_of(client)
+    if absent:
+        raise WorkerLostError(
+            f"{len(absent)} of {len(workers)} Dask workers left during the training: "
+            f"{', '.join(sorted(absent))}. With checkpoint=folder the training would go on from "
+            "its last checkpoint"
+        )
+
+
+def workers_of(client: Any) -> set[str]:
+    """Return the addresses of the workers that the scheduler knows."""
+    return set(client.nthreads())
+
+
+def wait_for_a_worker(client: Any) -> None:
+    """Wait until the cluster has a worker, for a minute at most."""
+    deadline = time.monotonic() + _RESTART_SECONDS
+    while not workers_of(client):
+        if time.monotonic() > deadline:
+            raise WorkerLostError(f"no Dask worker came back within {_RESTART_SECONDS:.0f} seconds")
+        time.sleep(_LOOK_SECONDS)
+
+
+@contextmanager
+def _steps(
+    client: Any, on_step: Callable[[Step], None] | None
+) -> Iterator[tuple[str | None, Callable[[], None]]]:
+    """Yield a topic that workers tell steps to, and a function that passes on those told."""
+    if on_step is None:
+        yield None, lambda: None
+        return
+    topic, told = f"unsway-{uuid.uuid4()}", SimpleQueue[Any]()
+
+    def drain() -> None:
+        while True:
+            try:
+                number, phase, strength, *losses = told.get_nowait()
+            except Empty:
+                return
+            on_step(Step(number, phase, strength, Losses(*losses)))
+
+    client.subscribe_topic(topic, lambda event: told.put(event[1]))
+    try:
+        yield topic, drain
+    finally:
+        client.unsubscribe_topic(topic)
+
+
+def _host(client: Any) -> str:
+    """Return where workers find the scheduler, beside which the tracker runs."""
+    address = load("distributed.comm", "dask").get_address_host(client.scheduler.address)
+    return str(address) if client.scheduler.address.startswith("tcp") else "127.0.0.1"
+
+
+def _futures(client: Any, collections: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+    """Return the partitions as futures: one tuple a partition, one future a role."""
+    delayed = [np.ravel(np.array(each.to_delayed(), dtype=object)) for each in collections]
+    count = len(delayed[0])
+    futures = client.compute([piece for pieces in delayed for piece in pieces.tolist()])
+    _wait(futures)
+    roles = [futures[k * count : (k + 1) * count] for k in range(len(delayed))]
+    return tuple(zip(*roles, strict=True))
+
+
+def _wait(futures: Sequence[Any]) -> None:
+    """Wait for partitions, also for those that are computed again after the loss of a worker."""
+    load("distributed", "dask").wait(list(futures))
+    for future in futures:
+        if future.status == "error":
+            raise future.exception()
+        if future.status != "finished":
+            raise RuntimeError(
+                "a partition was lost with its worker and cannot be computed again; make the "
+                "collection from files rather than from data sent to the workers"
+            )
+
+
+def _check_lengths(client: Any, parts: Sequence[tuple[Any, ...]], place: str) -> int:
+    """Return how many rows there are; raise where a column's partition is of another length."""
+    lengths = client.gather([client.map(len, part, pure=False) for part in parts])
+    for number, found in enumerate(lengths):
+        for role, length in zip(ROLES, found, strict=False):
+            if length != found[0]:
+                raise ValueError(
+                    f"partition {number} of X{place} has {found[0]} rows but that of {role} has "
+                    f"{length}; partition them alike"
+                )
+    total = sum(found[0] for found in lengths)
+    if total == 0:
+        raise ValueError(f"X{place} has no rows")
+    return int(total)

@@ -1,0 +1,94 @@
+"""What processes that train together say to each other: sums of a few numbers, and short texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..extras import load
+
+Found = TypeVar("Found")
+
+#: Errors that all workers raise alike when one of them meets one.
+_SHARED_ERRORS = {"ValueError": ValueError, "TypeError": TypeError}
+
+
+class Collective:
+    """One process among those of XGBoost's collective; alone where there is none.
+
+    Every method must be called by all processes in the same order.
+
+    Attributes
+    ----------
+    rank, size : int
+        Which process this is, and of how many.
+    calls, bytes : int
+        How many sums were asked for, and the bytes handed in for them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> alone = Collective()
+    >>> alone.sum(np.array([1.0, 2.0])).tolist(), alone.bytes
+    ([1.0, 2.0], 16)
+    """
+
+    def __init__(self) -> None:
+        self._engine = load("xgboost.collective", "xgboost")
+        self.rank = int(self._engine.get_rank())
+        self.size = int(self._engine.get_world_size())
+        self.calls = self.bytes = 0
+
+    def sum(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum of the processes' arrays, which are of one shape."""
+        return self._combine(array, self._engine.Op.SUM)
+
+    def largest(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the elementwise maximum of the processes' arrays."""
+        return self._combine(array, self._engine.Op.MAX)
+
+    def texts(self, text: str) -> list[str]:
+        """Return what each process said, in the order of their ranks."""
+        said = np.frombuffer(text.encode(), dtype=np.uint8)
+        lengths = np.zeros(self.size, dtype=np.int64)
+        lengths[self.rank] = len(said)
+        ends = np.cumsum(self.sum(lengths))
+        letters = np.zeros(int(ends[-1]), dtype=np.uint8)
+        letters[ends[self.rank] - len(said) : ends[self.rank]] = said
+        letters = self.sum(letters)
+        return [bytes(part).decode() for part in np.split(letters, ends[:-1])]
+
+    def broadcast(self, data: bytes) -> bytes:
+        """Return the bytes of the first process."""
+        return data if self.size == 1 else bytes(self._engine.broadcast(data, 0))
+
+    def agree(self, work: Callable[[], Found]) -> Found:
+        """Return what this process found; a bad input on one of them is raised by all."""
+        found: Found | None = None
+        try:
+            found = work()
+            told = ["", ""]
+        except (TypeError, ValueError) as error:
+            kind = "TypeError" if isinstance(error, TypeError) else "ValueError"
+            told = [kind, str(error)]
+        for kind, message in map(json.loads, self.texts(json.dumps(told))):
+            if kind:
+                raise _SHARED_ERRORS[kind](message)
+        return found  # type: ignore[return-value]  # nobody raised, so it is there
+
+    def _combine(self, array: NDArray[Any], operation: Any) -> NDArray[Any]:
+        array = np.ascontiguousarray(array)
+        if array.size == 0:
+            return array
+        self.calls += 1
+        self.bytes += array.nbytes
+        return np.asarray(self._engine.allreduce(array, operation)).reshape(array.shape)
+
+
+def is_collective_failure(error: BaseException) -> bool:
+    """Return whether XGBoost raised it: another process may be gone."""
+    return isinstance(error, load("xgboost", "xgboost").core.XGBoostError)

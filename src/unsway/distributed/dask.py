@@ -1,0 +1,321 @@
+"""Dask collections as training rows: every partition stays on the worker that holds it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..core import Schedule, Step
+from ..extras import load
+from ..models.xgboost import FairXGBClassifier
+from .cluster import ROLES, Job, Partitions, WorkerLostError, wait_for_a_worker, workers_of
+from .nuisances import NuisanceSettings
+from .worker import Faults
+
+
+class FairDaskXGBClassifier(BaseEstimator):
+    """`FairXGBClassifier` on Dask collections: trained where the partitions are, never gathered.
+
+    Each worker that holds a partition runs one task under XGBoost's collective. Propensity and
+    outcome models are fitted there too. The schedule looks at losses over all rows, so that all
+    workers stop at the same round. ``booster_`` is an ordinary XGBoost model.
+
+    Parameters
+    ----------
+    criterion, strength, params, schedule, validation_fraction, curvature, positive_level, callback,
+    progress, random_state
+        As in `FairXGBClassifier`; the hold-out is chosen by what rows hold, its share of them not
+        exact. ``callback`` and ``progress`` run in the client.
+    n_jobs : int, optional
+        Threads of XGBoost on each worker; by default as many as the worker has.
+    nuisances : NuisanceSettings, optional
+        How propensity and outcome means are fitted.
+    checkpoint : path, optional
+        A folder that all workers see. When a worker dies, training starts again on those that are
+        left or come back, from the last state written there, and ends with the same model. Without
+        one the loss of a worker is an error.
+    checkpoint_every : int
+        Rounds between two writes.
+    max_restarts : int
+        How many lost workers to put up with.
+    client : distributed.Client, optional
+        The cluster; by default the current one.
+
+    Attributes
+    ----------
+    booster_, classes_, n_features_in_, feature_names_in_, feature_importances_, best_iteration_,
+    n_rounds_, evals_result_, strength_, sensitive_levels_
+        As in `FairXGBClassifier`.
+    model_ : FairXGBClassifier
+        The same model without Dask, for tables in memory.
+    n_rows_, n_workers_ : int
+        Rows of the collections, hold-out and all, and workers that trained on them.
+    communication_ : Communication
+        Bytes that this library summed over the workers.
+    n_restarts_, resumed_at_ : int
+        How often training started again, and after how many rounds of an earlier run the last one
+        went on.
+
+    Notes
+    -----
+    With ``subsample`` and its like a resumed run draws other rows than an undisturbed one.
+
+    Examples
+    --------
+    >>> FairDaskXGBClassifier(strength=0.5)
+    FairDaskXGBClassifier(strength=0.5)
+    """
+
+    #: Attributes that are those of the model without Dask.
+    _of_the_model: ClassVar[frozenset[str]] = frozenset(
+        {
+            "booster_",
+            "classes_",
+            "n_features_in_",
+            "feature_names_in_",
+            "feature_importances_",
+            "best_iteration_",
+            "n_rounds_",
+            "evals_result_",
+            "strength_",
+            "sensitive_levels_",
+            "n_rows_",
+            "n_workers_",
+            "communication_",
+            "resumed_at_",
+        }
+    )
+
+    def __init__(
+        self,
+        criterion: Any = None,
+        strength: float | None = None,
+        *,
+        params: dict[str, Any] | None = None,
+        schedule: Schedule | None = None,
+        validation_fraction: float = 0.33,
+        curvature: str = "adaptive",
+        positive_level: Any = None,
+        callback: Callable[[Step], None] | None = None,
+        progress: bool = False,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        nuisances: NuisanceSettings | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 10,
+        max_restarts: int = 3,
+        client: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.strength = strength
+        self.params = params
+        self.schedule = schedule
+        self.validation_fraction = validation_fraction
+        self.curvature = curvature
+        self.positive_level = positive_level
+        self.callback = callback
+        self.progress = progress
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.nuisances = nuisances
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.max_restarts = max_restarts
+        self.client = client
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, ...] | None = None,
+    ) -> Self:
+        """Fit on Dask collections that are partitioned alike.
+
+        Parameters
+        ----------
+        X : dask DataFrame or Array of shape (n_samples, n_features)
+            Covariates, without the sensitive attribute.
+        y, sensitive_features, sample_weight : dask Series, DataFrame of one column, or Array
+            Labels of two classes, the sensitive attribute of two levels, and optional weights.
+        eval_set : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight)
+            Collections to stop early by.
+        """
+        model = self._plain_model()
+        model._check_settings()
+        faults = Faults(self.checkpoint, self.checkpoint_every)
+        client = self._client()
+        rows = _collections((X, y, sensitive_features, sample_weight), "")
+        beside = _eval_collections(eval_set)
+        partitions = Partitions.of(client, rows, beside)
+        job = Job(model, self.nuisances, faults, partitions)
+        self.model_, self.n_restarts_ = self._run(client, job)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return both classes' probabilities: lazily for a collection, at once for a table.
+
+        A Dask DataFrame gives one with a column per class, a Dask Array an Array.
+        """
+        check_is_fitted(self, "model_")
+        return _predict_lazily(X, self.model_, "predict_proba")
+
+    def predict(self, X: Any) -> Any:
+        """Return the more likely class of each row, lazily for a collection."""
+        check_is_fitted(self, "model_")
+        return _predict_lazily(X, self.model_, "predict")
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the margin of each row, lazily for a collection."""
+        check_is_fitted(self, "model_")
+        return _predict_lazily(X, self.model_, "decision_function")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._of_the_model and "model_" in self.__dict__:
+            return getattr(self.model_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "client": None}  # a connection cannot be stored
+
+    def _plain_model(self) -> FairXGBClassifier:
+        names = FairXGBClassifier().get_params(deep=False)
+        given = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return FairXGBClassifier(**given)
+
+    def _client(self) -> Any:
+        """Return the client, or say that there is none or that it has no workers."""
+        distributed = load("distributed", "dask")
+        if self.client is not None and not isinstance(self.client, distributed.Client):
+            raise TypeError(f"client must be a distributed.Client; got {type(self.client)!r}")
+        try:
+            client = distributed.get_client() if self.client is None else self.client
+        except ValueError:
+            raise ValueError(
+                "there is no Dask client; make one with distributed.Client(…), or pass client="
+            ) from None
+        if not workers_of(client):
+            raise ValueError("the Dask cluster has no workers; add some first")
+        return client
+
+    def _run(self, client: Any, job: Job) -> tuple[FairXGBClassifier, int]:
+        """Train, and start again after the loss of a worker where a checkpoint allows it."""
+        restarts = 0
+        while True:
+            try:
+                model = job.run(client, self._on_step())
+                break
+            except WorkerLostError:
+                if self.checkpoint is None or restarts >= self.max_restarts:
+                    raise
+                restarts += 1
+                wait_for_a_worker(client)
+        if self.progress:
+            print(file=sys.stderr)
+        if model.n_rows_ != job.partitions.n_rows:
+            raise RuntimeError(
+                f"trained on {model.n_rows_} rows, but X has {job.partitions.n_rows}"
+            )
+        model.callback, model.progress = self.callback, self.progress
+        model.n_jobs = self.n_jobs
+        return model, restarts
+
+    def _on_step(self) -> Callable[[Step], None] | None:
+        return self._plain_model()._on_step()
+
+
+def _collections(given: Sequence[Any], place: str) -> tuple[Any, ...]:
+    """Check that all are Dask collections with as many partitions; leave out absent weights."""
+    dask = load("dask", "dask")
+    found = []
+    for role, collection in zip(ROLES, given, strict=True):
+        if collection is None and role == "sample_weight":
+            continue
+        if collection is None:
+            raise TypeError(f"{role}{place} is required; pass it by name")
+        if not dask.is_dask_collection(collection) or not hasattr(collection, "to_delayed"):
+            raise TypeError(
+                f"{role}{place} must be a dask DataFrame, Series or Array; got "
+                f"{type(collection)!r}. Tables in memory are for FairXGBClassifier"
+            )
+        found.append(collection)
+    if found[0].ndim != 2:
+        raise ValueError(f"X{place} must have rows and columns; it has {found[0].ndim} dimension")
+    blocks = [_n_blocks(each) for each in found]
+    for role, (count, width) in zip(ROLES, blocks, strict=False):
+        if width > 1:
+            raise ValueError(
+                f"{role}{place} is split by columns; rechunk it with chunks=(rows, -1)"
+            )
+        if count != blocks[0][0]:
+            raise ValueError(
+                f"X{place} has {blocks[0][0]} partitions but {role} has {count}; partition them "
+                "alike"
+            )
+    return tuple(found)
+
+
+def _n_blocks(collection: Any) -> tuple[int, int]:
+    """Return into how many pieces rows and columns are split."""
+    rows, *columns = getattr(collection, "numblocks", None) or [collection.npartitions]
+    return int(rows), int(columns[0]) if columns else 1
+
+
+def _eval_collections(eval_set: Any) -> tuple[Any, ...] | None:
+    if eval_set is None:
+        return None
+    if not isinstance(eval_set, tuple) or len(eval_set) not in (3, 4):
+        raise TypeError(
+            "eval_set must be a tuple (X, y, sensitive_features), with sample_weight as an "
+            "optional fourth"
+        )
+    return _collections((*eval_set, None)[:4], " of eval_set")
+
+
+def _predict_lazily(X: Any, model: FairXGBClassifier, method: str) -> Any:
+    """Apply a method of the model to a table, or to each partition of a collection."""
+    if not load("dask", "dask").is_dask_collection(X):
+        return getattr(model, method)(X)
+    if hasattr(X, "map_partitions"):
+        return X.map_partitions(_predict_frame, model, method, meta=_frame_meta(model, method))
+    wide = method == "predict_proba"
+    return X.map_blocks(
+        _predict_block,
+        model,
+        method,
+        dtype=model.classes_.dtype if method == "predict" else np.float64,
+        chunks=(X.chunks[0], (2,)) if wide else (X.chunks[0],),
+        drop_axis=None if wide else 1,
+    )
+
+
+def _predict_block(block: NDArray[Any], model: FairXGBClassifier, method: str) -> NDArray[Any]:
+    if len(block) == 0:
+        shape: tuple[int, ...] = (0, 2) if method == "predict_proba" else (0,)
+        return np.zeros(shape, dtype=model.classes_.dtype if method == "predict" else np.float64)
+    return np.asarray(getattr(model, method)(block))
+
+
+def _predict_frame(frame: Any, model: FairXGBClassifier, method: str) -> Any:
+    """Return predictions for a pandas frame under its index."""
+    pandas = load("pandas", "dask")
+
+    found = _predict_block(frame, model, method)
+    if method != "predict_proba":
+        return pandas.Series(found, index=frame.index, name=method)
+    return pandas.DataFrame(found, index=frame.index, columns=[str(c) for c in model.classes_])
+
+
+def _frame_meta(model: FairXGBClassifier, method: str) -> Any:
+    pandas = load("pandas", "dask")
+
+    return _predict_frame(pandas.DataFrame(index=pandas.RangeIndex(0)), model, method)

@@ -1,0 +1,141 @@
+"""Spark data frames as training rows: a barrier stage in which every task trains."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import clone
+
+from ..extras import load
+from ..models.xgboost import FairXGBClassifier
+from .nuisances import NuisanceSettings
+from .rows import Part
+from .tracker import start_tracker
+from .worker import Faults, fit_here
+
+
+def fit_on_spark(
+    model: FairXGBClassifier,
+    frame: Any,
+    *,
+    label: str,
+    sensitive: str,
+    features: Sequence[str] | None = None,
+    weight: str | None = None,
+    n_workers: int | None = None,
+    nuisances: NuisanceSettings | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: int = 10,
+) -> FairXGBClassifier:
+    """Fit a model on a Spark data frame, each partition in the executor that reads it.
+
+    A barrier stage starts one task per partition, all at once, so that the cluster needs as many
+    free slots as there are partitions. The rows are counted first: cache a frame that is costly to
+    compute. When a task fails Spark starts the stage again; with a checkpoint it goes on from the
+    last state written there.
+
+    Parameters
+    ----------
+    model : FairXGBClassifier
+        The settings; it is not changed. ``callback`` and ``progress`` are left out.
+    frame : pyspark.sql.DataFrame
+        The rows.
+    label, sensitive, weight : str
+        The columns of labels, of the sensitive attribute and, if any, of weights.
+    features : sequence of str, optional
+        The covariates; by default all other columns.
+    n_workers : int, optional
+        Tasks to spread the rows over, by a shuffle; by default the partitions stay as they are.
+    nuisances : NuisanceSettings, optional
+        How propensity and outcome means are fitted.
+    checkpoint : path, optional
+        A folder that all executors see.
+    checkpoint_every : int
+        Rounds between two writes.
+
+    Returns
+    -------
+    FairXGBClassifier
+        The fitted model, for tables in memory; ``booster_`` is XGBoost's own.
+    """
+    load("pyspark", "spark")
+    fresh = clone(model).set_params(callback=None, progress=False)
+    fresh._check_settings()
+    chosen = _features(frame.columns, label, sensitive, weight, features)
+    needed = [*chosen, label, sensitive, *([weight] if weight is not None else [])]
+    rows = frame.select(*needed)
+    if n_workers is not None:
+        if n_workers < 1:
+            raise ValueError(f"n_workers must be at least 1; got {n_workers!r}")
+        rows = rows.repartition(n_workers)
+    n_rows = rows.count()
+    if n_rows == 0:
+        raise ValueError("the data frame has no rows")
+    faults = Faults(checkpoint, checkpoint_every, n_rows)
+    stage = _Stage(fresh, chosen, label, sensitive, weight, nuisances, faults)
+    [found] = rows.mapInPandas(stage, "model binary", barrier=True).collect()
+    fitted: FairXGBClassifier = pickle.loads(bytes(found["model"]))  # noqa: S301  # our own task's
+    return fitted
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """What each task of the barrier stage does with the batches of its partition."""
+
+    model: FairXGBClassifier
+    features: tuple[str, ...]
+    label: str
+    sensitive: str
+    weight: str | None
+    nuisances: NuisanceSettings | None
+    faults: Faults
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        context = load("pyspark", "spark").BarrierTaskContext.get()
+        parts = [self._part(batch) for batch in batches]
+        arguments = self._meet(context)
+        communicator = load("xgboost.collective", "xgboost").CommunicatorContext
+        with communicator(**arguments):
+            fitted = fit_here(self.model, parts, nuisances=self.nuisances, faults=self.faults)
+        if context.partitionId() == 0:
+            yield load("pandas", "spark").DataFrame({"model": [pickle.dumps(fitted)]})
+
+    def _part(self, batch: Any) -> Part:
+        weights = None if self.weight is None else batch[self.weight]
+        return Part(batch[list(self.features)], batch[self.label], batch[self.sensitive], weights)
+
+    def _meet(self, context: Any) -> dict[str, Any]:
+        """Start the tracker in the first task, and tell the others where it is."""
+        tasks, rank = context.getTaskInfos(), context.partitionId()
+        mine = {}
+        if rank == 0:
+            host = tasks[0].address.rpartition(":")[0] or tasks[0].address
+            mine = start_tracker(len(tasks), host)
+        first, *_ = context.allGather(json.dumps(mine))
+        return {**json.loads(first), "dmlc_task_id": f"{rank:06d}"}
+
+
+def _features(
+    columns: Sequence[str],
+    label: str,
+    sensitive: str,
+    weight: str | None,
+    features: Sequence[str] | None,
+) -> tuple[str, ...]:
+    """Return the covariates, or say which column is missing or has two roles."""
+    roles = [name for name in (label, sensitive, weight) if name is not None]
+    chosen = [name for name in columns if name not in roles] if features is None else features
+    for name in (*roles, *chosen):
+        if name not in columns:
+            raise ValueError(f"the data frame has no column {name!r}")
+    twice = [name for name in chosen if name in roles]
+    if twice:
+        raise ValueError(f"{twice[0]!r} is among the features and has another role too")
+    if not chosen:
+        raise ValueError("no column is left as a covariate")
+    return tuple(chosen)

@@ -1,0 +1,379 @@
+"""Boosting on a CUDA device: the rows, their margins and the objective never leave it.
+
+XGBoost hands a custom objective its margins through the host, which costs more than the tree. Here
+the margins are ours: each new tree is asked for its own values on the device, and two fused kernels
+turn margins into derivatives. Only the K sums of a penalty reach the host.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Losses, Objective
+from ..core.fused import FusedDerivatives, Singles, in_single_precision
+from ..extras import MissingExtraError, load
+from ..roles import Floats
+from ..tables import EngineTable
+from .boosting import Boosting, Derivatives, Rows
+from .cuda_trees import TreeAdder, is_simple
+from .xgboost import engine, training_matrix
+
+_THREADS = 256  # a power of two: the sums of a block are halved until one is left
+_BLOCKS = 1_056  # eight for each of 132 multiprocessors, whatever the number of rows
+
+#: From so many rows on, a kernel of our own is worth the way of each tree to the host and back.
+MANY_ROWS = 10_000_000
+
+_SOURCE = r"""
+#define EACH_ROW(i) for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; \
+                         i += (long long)gridDim.x * blockDim.x)
+
+__device__ void sum_block(double value, double* out) {
+  __shared__ double of_thread[THREADS];
+  of_thread[threadIdx.x] = value;
+  __syncthreads();
+  for (int half = THREADS / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) of_thread[threadIdx.x] += of_thread[threadIdx.x + half];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) *out = of_thread[0];
+  __syncthreads();
+}
+
+#if K > 0
+extern "C" __global__ void sums(const float* margin, const float* matrix, long long n,
+                                double* of_block) {
+  double zeta[K] = {}, size[K] = {};
+  EACH_ROW(i) {
+    const float p = 1.0f / (1.0f + expf(-margin[i])), density = p * (1.0f - p);
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const float a = matrix[k * n + i];
+      zeta[k] += (double)a * p;
+      size[k] += (double)fabsf(a) * density;
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    sum_block(zeta[k], of_block + k * gridDim.x + blockIdx.x);
+    sum_block(size[k], of_block + (K + k) * gridDim.x + blockIdx.x);
+  }
+}
+#endif
+
+extern "C" __global__ void combine(const float* margin, const float* target, const float* matrix,
+                                   const float* weights, const float* shift, const float* slope,
+                                   const float* shares, float strength, float utility_share,
+                                   long long n, float* gradient, float* curvature) {
+  EACH_ROW(i) {
+    const float p = 1.0f / (1.0f + expf(-margin[i])), density = p * (1.0f - p);
+    float pull = 0.0f, shared = 0.0f, difference = p - target[i], weight = 1.0f;
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const float a = matrix[k * n + i];
+      pull += slope[k] * a;
+      if (EXACT) shared += shares[k] * a * a;
+      else if (!SPECTRAL) shared += shares[k] * fabsf(a);
+    }
+    if (WEIGHTED) weight = weights[i];
+    if (SHIFTED) difference -= strength * shift[i];
+    if (SPECTRAL) shared = shares[0] * weight * density;
+    if (EXACT) shared *= density;
+    pull *= density;
+    const float bend = pull * (1.0f - 2.0f * p);
+    gradient[i] = utility_share * weight * difference + pull;
+    curvature[i] = (utility_share * weight + shared) * density + (EXACT ? bend : fmaxf(bend, 0.0f));
+  }
+}
+
+extern "C" __global__ void losses(const float* margin, const float* target, const float* matrix,
+                                  const float* weights, const float* shift, long long n,
+                                  double* of_block) {
+  double sum[K + 2] = {};
+  EACH_ROW(i) {
+    const double s = margin[i], tail = exp(-fabs(s));
+    const double p = (s >= 0.0 ? 1.0 : tail) / (1.0 + tail), weight = WEIGHTED ? weights[i] : 1.0f;
+    const double loss = log1p(tail) + 0.5 * (fabs(s) + s) - target[i] * s;
+    sum[0] += weight * loss;
+    if (SHIFTED) sum[1] += weight * (loss - shift[i] * s);
+#pragma unroll
+    for (int k = 0; k < K; ++k) sum[k + 2] += matrix[k * n + i] * p;
+  }
+#pragma unroll
+  for (int k = 0; k < K + 2; ++k) sum_block(sum[k], of_block + k * gridDim.x + blockIdx.x);
+}
+"""
+
+
+def require_cuda() -> Any:
+    """Return CuPy if it, a device and an XGBoost built for CUDA are there, or say what is not."""
+    cupy = load("cupy", "cuda")
+    try:
+        count = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise ValueError(f"params['device'] asks for CUDA, but CuPy finds none: {error}") from None
+    if not count:
+        raise ValueError("params['device'] asks for CUDA, but there is no device; use 'cpu'")
+    if not engine().build_info().get("USE_CUDA", False):
+        raise MissingExtraError(
+            "this XGBoost was built without CUDA; run: pip uninstall xgboost-cpu && pip install "
+            "'unsway[cuda]'"
+        )
+    return cupy
+
+
+def place_of(device: str) -> AbstractContextManager[Any]:
+    """Return what makes a device such as ``"cuda:1"`` the present one."""
+    cupy = require_cuda()
+    _, _, number = device.partition(":")
+    if not number:
+        return cupy.cuda.Device()
+    count = int(cupy.cuda.runtime.getDeviceCount())
+    if not number.isdecimal() or int(number) >= count:
+        raise ValueError(f"params['device'] is {device!r}, but there are {count} CUDA devices")
+    return cupy.cuda.Device(int(number))
+
+
+def boosting_on(
+    device: str,
+    params: dict[str, Any],
+    table: EngineTable,
+    train: Rows,
+    validation: Rows,
+    curvature: str,
+    learning_rate: float,
+) -> Boosting:
+    """Return rows, engine and objective on a CUDA device, before the first tree."""
+    place = place_of(device)
+    with place:
+        losses = CudaLosses(validation.objective(), place)
+        return Boosting(
+            DeviceEngine(
+                params, table, train.matrix, validation.matrix, train.sample_weight,
+                arrays=load("cupy", "cuda"), place=place,
+            ),
+            CudaDerivatives(train.objective(), curvature, learning_rate),
+            losses.objective,
+            measure=losses,
+        )  # fmt: skip
+
+
+@dataclass
+class _Scored:
+    """Rows on the device, with the margin that so many trees have given them."""
+
+    rows: Any
+    margin: Any
+    trees: int = 0
+
+
+class DeviceEngine:
+    """A booster that grows tree by tree where its rows are, beside margins of its own.
+
+    Parameters
+    ----------
+    params : dict
+        Of XGBoost.
+    table : EngineTable
+        Names and levels of the columns.
+    train, validation : arrays of shape (n, p)
+        The rows, on the host or on the device.
+    weights : array of shape (n,), optional
+        Of the quantiles; the derivatives bring their own.
+    arrays : module
+        CuPy, or NumPy where the rows stay on the host.
+    place : context manager
+        Makes the device of the rows the present one.
+    """
+
+    def __init__(
+        self,
+        params: dict[str, Any],
+        table: EngineTable,
+        train: Any,
+        validation: Any,
+        weights: Any = None,
+        *,
+        arrays: Any = np,
+        place: AbstractContextManager[Any] | None = None,
+    ) -> None:
+        self._place = nullcontext() if place is None else place
+        with self._place:
+            many = arrays is not np and len(train) >= MANY_ROWS
+            by_kernel = many and is_simple(params, categorical=bool(table.levels))
+            self._add_tree = TreeAdder(arrays) if by_kernel else None
+            order = "F" if by_kernel else "C"
+            self._train, self._validation = (
+                _Scored(
+                    arrays.asarray(rows, dtype=np.float32, order=order),
+                    arrays.zeros(len(rows), dtype=np.float32),
+                )
+                for rows in (train, validation)
+            )
+            # From rows as they were given: of rows on the host, XGBoost makes the bins it makes
+            # without a device, and so the same trees.
+            self._matrix = training_matrix(params, table, train, weights)
+            self._params = params
+            self.booster = engine().Booster(params, cache=[self._matrix])
+
+    @property
+    def n_trees(self) -> int:
+        """The rounds so far; each leaves a tree."""
+        return int(self.booster.num_boosted_rounds())
+
+    def boost(self, derivatives: Derivatives) -> None:
+        """Grow one tree."""
+        with self._place:
+            gradient, curvature = derivatives(self._margin(self._train))
+            self.booster.boost(self._matrix, self.n_trees, grad=gradient, hess=curvature)
+
+    def validation_margin(self) -> Any:
+        """Return the margin of the validation rows, on the device."""
+        with self._place:
+            return self._margin(self._validation)
+
+    def fork(self) -> DeviceEngine:
+        """Return another engine on the same rows, with a copy of the trees and of the margins."""
+        twin = copy(self)
+        with self._place:
+            twin.booster = engine().Booster(self._params, cache=[self._matrix])
+            if self.n_trees:
+                twin.booster.load_model(self.booster.save_raw(raw_format="ubj"))
+            twin._train, twin._validation = (
+                replace(scored, margin=scored.margin.copy())
+                for scored in (self._train, self._validation)
+            )
+        return twin
+
+    def _margin(self, scored: _Scored) -> Any:
+        """Return the margin of these rows, with what trees since the last look add to it."""
+        trees = self.n_trees
+        if self._add_tree is not None:
+            for tree in range(scored.trees, trees):
+                self._add_tree(self.booster, tree, scored.rows, scored.margin)
+        elif scored.trees < trees:
+            scored.margin += self.booster.inplace_predict(
+                scored.rows,
+                iteration_range=(scored.trees, trees),
+                predict_type="margin",
+                validate_features=False,
+            )
+        scored.trees = trees
+        return scored.margin
+
+
+class CudaDerivatives(FusedDerivatives):
+    """The derivatives of `FusedDerivatives`, by two kernels on the device of the margin.
+
+    The first kernel sums over the rows, in double precision and in a fixed order; the second reads
+    them again and writes gradient and curvature. Scores are computed twice rather than stored.
+    """
+
+    @staticmethod
+    def _in_single_precision(objective: Objective) -> Objective:
+        return _on_device(objective)
+
+    def _column_sizes(self) -> NDArray[np.float64]:
+        return np.asarray(abs(self._matrix).sum(axis=0, dtype=np.float64).get())
+
+    def _prepare(self) -> None:
+        cupy = load("cupy", "cuda")
+        rows, self._count = self._matrix.shape
+        spectral = not self._exact and self.objective.penalty.spectral is not None
+        self._kernels = _kernels(self.objective, exact=self._exact, spectral=spectral)
+        self._partial = cupy.empty((2, self._count, _BLOCKS), dtype=np.float64)
+        self._gradient, self._curvature = (cupy.empty(rows, dtype=np.float32) for _ in range(2))
+
+    def _sums(self, margin: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        sums = np.zeros((2, self._count))
+        if self._count:
+            self._launch("sums", margin, self._matrix, np.int64(len(margin)), self._partial)
+            sums = self._partial.sum(axis=-1).get()
+        statistics, sizes = self.objective.penalty.reduce(sums)
+        return statistics, sizes
+
+    def _fill(self, margin: Any, slope: Singles, shares: Singles, strength: float) -> None:
+        factors = load("cupy", "cuda").asarray(np.concatenate([slope, shares, np.zeros(1, "f4")]))
+        share = 1 - strength if self._shift is None else 1.0
+        self._launch(
+            "combine", margin, *_columns(self.objective), factors, factors[self._count :],
+            np.float32(strength), np.float32(share), np.int64(len(margin)),
+            self._gradient, self._curvature,
+        )  # fmt: skip
+
+    def _launch(self, kernel: str, *given: Any) -> None:
+        self._kernels.get_function(kernel)((_BLOCKS,), (_THREADS,), given)
+
+
+class CudaLosses:
+    """Both losses and the statistics at a margin on the device, by one kernel.
+
+    Parameters
+    ----------
+    objective : Objective
+        On the validation rows; its columns are moved to the device, in single precision. The losses
+        are computed and summed in double precision.
+    place : context manager
+        Makes the device of the margin the present one.
+    """
+
+    def __init__(self, objective: Objective, place: AbstractContextManager[Any]) -> None:
+        self.objective = _on_device(objective)
+        self._place = place
+        self._kernels = _kernels(self.objective, exact=False, spectral=False)
+        count = len(objective.penalty.names)
+        self._partial = load("cupy", "cuda").empty((count + 2, _BLOCKS), dtype=np.float64)
+
+    def __call__(self, margin: Any) -> tuple[Losses, Floats]:
+        """Return both losses, and ζ."""
+        penalty, weight = self.objective.penalty, self.objective.total_weight
+        with self._place:
+            given = (margin, *_columns(self.objective), np.int64(len(margin)), self._partial)
+            self._kernels.get_function("losses")((_BLOCKS,), (_THREADS,), given)
+            utility, fair, *sums = penalty.reduce(self._partial.sum(axis=-1).get())
+        statistics = np.array(sums)
+        value = float(penalty.distance.value(statistics))
+        fairness = value if self.objective.shift is None else float(fair) / weight
+        return Losses(float(utility) / weight, fairness), statistics
+
+
+def _on_device(objective: Objective) -> Objective:
+    """Return the same objective with its columns in float32 on the present device."""
+    cupy = load("cupy", "cuda")
+
+    def by_columns(matrix: Any, dtype: Any) -> Any:
+        return cupy.asarray(matrix, dtype=dtype, order="F")
+
+    return in_single_precision(objective, cupy.asarray, by_columns)
+
+
+def _columns(objective: Objective) -> tuple[Any, ...]:
+    """Return target, matrix, weights and shift; a kernel does not read what is absent."""
+    target, absent = objective.target, objective.target
+    weights, shift = objective.sample_weight, objective.shift
+    return (
+        target,
+        objective.penalty.matrix,
+        absent if weights is None else weights,
+        absent if shift is None else shift,
+    )
+
+
+def _kernels(objective: Objective, *, exact: bool, spectral: bool) -> Any:
+    """Return the kernels compiled for this kind of objective; CuPy keeps them between calls."""
+    macros = {
+        "THREADS": _THREADS,
+        "K": len(objective.penalty.names),
+        "EXACT": int(exact),
+        "SPECTRAL": int(spectral),
+        "WEIGHTED": int(objective.sample_weight is not None),
+        "SHIFTED": int(objective.shift is not None),
+    }
+    options = tuple(f"-D{name}={value}" for name, value in macros.items())
+    return load("cupy", "cuda").RawModule(code=_SOURCE, options=options)

@@ -1,0 +1,319 @@
+"""The training loss of any JAX model, without the direct effect of a sensitive attribute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..core import Distance, Losses, Objective, check_strength
+from ..core.arrays import Array, sigmoid, softplus
+from ..criteria import FairTarget, choose_strength, fit_criterion
+from ..extras import load
+from ..roles import check_roles
+from ..tables import check_table
+
+
+def engine() -> Any:
+    """Return the jax package, or say how to install it."""
+    return load("jax", "jax")
+
+
+@dataclass(frozen=True)
+class LossState:
+    """What a loss remembers from batch to batch; made by `FairJaxLoss.init`.
+
+    A pytree, so that it passes through ``jit``, ``scan`` and ``vmap``. It holds scores of the
+    training rows and the penalty's statistics of them, no z. Fair targets leave it empty.
+
+    Parameters
+    ----------
+    reference : array of shape (n,)
+        p°: a score of each row, as it was when the reference was last renewed.
+    latest : array of shape (n,)
+        The last score of each row.
+    anchor : array of shape (K,)
+        ζ° = Aᵀp°.
+    previous : array of shape (K,)
+        The estimate of ζ from the batch before.
+    n_since : integer
+        Rows in batches since the reference was renewed.
+    """
+
+    reference: Array
+    latest: Array
+    anchor: Array
+    previous: Array
+    n_since: Array
+
+
+@dataclass(frozen=True)
+class FairJaxLoss:
+    """The loss (1−λ)·log-loss + λ·penalty of a batch, as a pure function of logits and a state.
+
+    A penalty is a distance h of statistics ζ = Aᵀp of *all* rows. That of a batch by itself is too
+    large by the variance of its ζ̂, and training on it pulls scores together. Here a batch B of m of
+    the n rows, with p_i = σ(s_i), gives ::
+
+        ζ̂ = ζ° + (n/m)·Σ_B A_i (p_i − p°_i)
+        ζ̃ = (m/n)·ζ̂ + (1 − m/n)·(ζ̂ of the batch before)
+        loss = (1−λ)·mean_B w_i ℓ_i + λ·h(ζ̃),   with the gradient λ·h′(ζ̃)·∂ζ̂ of the latter
+
+    where p° are the scores of the epoch before and ζ° their statistics. So h′ is taken where the
+    full sample stands now, by other rows than those whose slope it multiplies, and ζ̂ varies by
+    what an epoch changed in the scores, not by the scores themselves. A batch of all rows is the
+    core's `Objective`. With fair targets, which are additive, the loss is the log-loss against
+    y + λd.
+
+    Made by `fair_loss`. It is a pytree: hand it to a jitted function as an argument, and the matrix
+    is not compiled into it.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, K)
+        A; fair targets have no column.
+    distance : Distance
+        h, one per statistic.
+    strength : float
+        λ.
+    weight : array of shape (n,), optional
+        w, the sample weights over their mean.
+    shift : array of shape (n,), optional
+        d, what fair targets add to the labels at full strength.
+
+    Notes
+    -----
+    p° is renewed once n rows have passed, by the last score of each, and ζ° summed afresh, so that
+    no rounding adds up. Before that it is ½, the score of a logit of 0, unless ``init`` is told.
+
+    Where h is a square and the batches are cut from shuffles of the rows, the gradient at given
+    scores is, over all shuffles, that of the full sample on average: what ζ̂ has in common with its
+    own slope, weighed by m/n, is what two disjoint batches have against each other. Batches drawn
+    with replacement keep m/n of the bias that a penalty of the batch alone would have.
+
+    Scores that are NaN make the loss NaN and are not kept. On row numbers out of range see
+    ``__call__``.
+
+    References
+    ----------
+    Johnson & Zhang (2013), "Accelerating stochastic gradient descent using predictive variance
+    reduction", for sums corrected by those of a reference.
+    """
+
+    matrix: Array
+    distance: Distance
+    strength: Any
+    weight: Array | None = None
+    shift: Array | None = None
+
+    @classmethod
+    def of(cls, objective: Objective) -> FairJaxLoss:
+        """Return the loss of an objective, in float64 where JAX is set to keep it."""
+        _register()
+        jnp = engine().numpy
+        penalty, weight = objective.penalty.map(jnp.asarray), objective.sample_weight
+        if weight is not None:
+            weight = jnp.asarray(weight * (len(weight) / objective.total_weight))
+        shift = None if objective.shift is None else jnp.asarray(objective.shift)
+        return cls(penalty.matrix, penalty.distance, objective.strength, weight, shift)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are to train on."""
+        return int(self.matrix.shape[0])
+
+    def at(self, strength: float) -> FairJaxLoss:
+        """Return the same loss with another λ; a jitted function is not compiled again."""
+        check_strength(strength, shifted=self.shift is not None)
+        return replace(self, strength=float(strength))
+
+    def init(self, logits: Any = None) -> LossState:
+        """Return the state before the first batch.
+
+        Parameters
+        ----------
+        logits : float array of shape (n,) or (n, 1), optional
+            The margins of all rows, where training goes on from a model; 0 by default.
+        """
+        jnp, dtype = engine().numpy, self.matrix.dtype
+        n_rows = self.n_rows if self.matrix.shape[1] else 0  # nothing to keep for fair targets
+        scores = jnp.full(n_rows, 0.5, dtype)
+        if logits is not None and n_rows:
+            scores = sigmoid(self._column(logits, n_rows, "logits"))[0].astype(dtype)
+        anchor = self.matrix.T[:, :n_rows] @ scores
+        return LossState(scores, scores, anchor, anchor, jnp.zeros((), "int32"))
+
+    def __call__(
+        self, state: LossState, logits: Any, y: Any, rows: Any = None
+    ) -> tuple[Array, LossState]:
+        """Return the loss of a batch, and the state for the next.
+
+        Parameters
+        ----------
+        state : LossState
+            What ``init`` or the call before gave.
+        logits : float array of shape (m,) or (m, 1)
+            The model's margins at the rows of the batch, before any sigmoid.
+        y : array of shape (m,) or (m, 1)
+            Their labels, 0/1.
+        rows : integer array of shape (m,)
+            Which of the n rows they are, counted from 0. One out of range raises, or, where a
+            transformation hides it, makes the loss NaN. All rows, in their order, need none.
+        """
+        rows = None if rows is None else self._checked_rows(rows)
+        n_batch = self.n_rows if rows is None else rows.shape[0]
+        logits, y = self._column(logits, n_batch, "logits"), self._column(y, n_batch, "y")
+        if rows is not None:  # in a product, so that the gradient is NaN as well
+            logits = logits * engine().numpy.where(rows < self.n_rows, 1, np.nan)
+        utility = self._log_loss(logits, y, rows)
+        if not self.matrix.shape[1]:
+            return utility, state
+        scores, _ = sigmoid(logits)
+        share, stop = n_batch / self.n_rows, engine().lax.stop_gradient
+        change = scores - _take(state.reference, rows)
+        drawn = state.anchor + _take(self.matrix, rows).T @ change / share
+        steady = share * drawn + (1 - share) * state.previous
+        penalty = self.distance.value(drawn + stop(steady - drawn))
+        loss = Losses(utility, penalty).whole(self.strength)
+        return loss, self._kept(state, stop(scores), stop(drawn), rows)
+
+    def statistics(self, state: LossState) -> Array:
+        """Return ζ of all rows at the last score of each."""
+        return self.matrix.T[:, : len(state.latest)] @ state.latest
+
+    def _log_loss(self, logits: Array, y: Array, rows: Array | None) -> Array:
+        if self.shift is not None:
+            y = y + self.strength * _take(self.shift, rows)
+        losses = softplus(logits) - y * logits
+        return (losses if self.weight is None else losses * _take(self.weight, rows)).mean()
+
+    def _kept(self, state: LossState, scores: Array, drawn: Array, rows: Array | None) -> LossState:
+        """Return the state with the scores of a batch, the reference renewed if it is time."""
+        jax = engine()
+        jnp, dtype = jax.numpy, self.matrix.dtype
+        scores = jnp.where(jnp.isnan(scores), _take(state.latest, rows), scores).astype(dtype)
+        previous = jnp.where(jnp.isnan(drawn), state.anchor, drawn).astype(dtype)
+        latest = scores if rows is None else state.latest.at[rows].set(scores, mode="drop")
+        n_since = state.n_since + scores.shape[0]
+        return jax.lax.cond(
+            n_since >= self.n_rows,
+            lambda: LossState(latest, latest, self.matrix.T @ latest, previous, n_since * 0),
+            lambda: LossState(state.reference, latest, state.anchor, previous, n_since),
+        )
+
+    def _checked_rows(self, rows: Any) -> Array:
+        """Return row numbers; those out of range raise where they are known, else become n."""
+        jnp = engine().numpy
+        numbers = jnp.asarray(rows)
+        if numbers.ndim != 1 or not jnp.issubdtype(numbers.dtype, jnp.integer):
+            raise TypeError(
+                f"rows must be row numbers, integers of shape (m,); got {numbers.dtype} of shape "
+                f"{numbers.shape}"
+            )
+        if not numbers.shape[0]:
+            raise ValueError("rows is empty: a batch needs at least one row")
+        known = _known(rows)
+        if known is not None and not 0 <= known.min() <= known.max() < self.n_rows:
+            wrong = known.min() if known.min() < 0 else known.max()
+            raise ValueError(
+                f"rows must lie between 0 and {self.n_rows - 1}, the training rows; got {wrong}"
+            )
+        numbers = numbers.astype("int32")
+        return jnp.where(numbers < 0, self.n_rows, numbers)  # JAX counts −1 from the end
+
+    def _column(self, values: Any, n_batch: int, role: str) -> Array:
+        """Return floats of shape (m,), in the precision of the matrix or a better one."""
+        jnp = engine().numpy
+        column = jnp.asarray(values)
+        if column.shape not in ((n_batch,), (n_batch, 1)):
+            raise ValueError(
+                f"{role} has shape {column.shape}; expected ({n_batch},) or ({n_batch}, 1), one "
+                "number for each row of the batch"
+            )
+        if role == "logits" and not jnp.issubdtype(column.dtype, jnp.floating):
+            raise TypeError(f"logits must be floats; got an array of {column.dtype}")
+        known = _known(values) if role == "y" else None
+        if known is not None and not (known.min() >= 0 and known.max() <= 1):
+            raise ValueError("y must be 0 or 1; it has other values or NaN")
+        dtype = jnp.promote_types(column.dtype, self.matrix.dtype)
+        return column.reshape(n_batch).astype(dtype)
+
+
+def fair_loss(
+    criterion: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    strength: float | None = None,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+) -> FairJaxLoss:
+    """Return the loss for training any JAX model, in batches or on all rows.
+
+    It belongs to the rows it was made from: a batch says by number which of them it holds. It is
+    pure: ``value, state = loss(state, logits, y, rows)`` goes into ``jax.value_and_grad`` with
+    ``has_aux=True``, and under ``jit``, ``vmap`` and ``lax.scan``.
+
+    Parameters
+    ----------
+    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
+        What the model is trained on or held to; None stands for `FairTarget`.
+    X : table of shape (n_samples, n_features)
+        Covariates, without the sensitive attribute; only the criterion looks at them.
+    y : column of length n_samples
+        Labels of two classes.
+    sensitive_features : column of length n_samples
+        The sensitive attribute, two levels.
+    strength : float, optional
+        λ; by default 1 for fair targets and .9 for a penalty. ``loss.at(λ)`` has another.
+    sample_weight : column of length n_samples, optional
+        Weights of the rows; draw batches without regard to them.
+    positive_level : optional
+        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+
+    Examples
+    --------
+    Two rows of each group, the scores ¾ and ¼: a gap of ½, at half strength ½·½² beside half the
+    log-loss, −½·log ¾.
+
+    >>> import numpy as np
+    >>> from unsway import Parity, fair_loss
+    >>> X, y, z = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([1, 1, 0, 0]), [1, 1, 0, 0]
+    >>> loss = fair_loss(Parity(), X, y, sensitive_features=z, strength=0.5)
+    >>> logits = np.log(3) * np.array([1.0, 1.0, -1.0, -1.0])
+    >>> value, state = loss(loss.init(), logits, y, np.arange(4))
+    >>> round(float(value), 4), round(0.5 * 0.25 - 0.5 * np.log(0.75), 4).item()
+    (0.2688, 0.2688)
+    """
+    engine()
+    criterion = FairTarget() if criterion is None else criterion
+    strength = choose_strength(criterion, strength)
+    X = check_table(X)
+    roles = check_roles(X, y, sensitive_features, sample_weight, positive_level)
+    z = roles.sensitive.values
+    fitted = fit_criterion(criterion, X, z, roles.weights, y=roles.target)
+    return FairJaxLoss.of(fitted.objective(roles.target, z, roles.weights).at(strength))
+
+
+def _take(array: Array, rows: Array | None) -> Array:
+    """Return some rows of an array, or all; 0 for one out of range, where JAX takes the last."""
+    return array if rows is None else array.at[rows].get(mode="fill", fill_value=0)
+
+
+def _known(array: Any) -> Any:
+    """Return an array as NumPy's, or None where a transformation of JAX hides its values."""
+    try:
+        return np.asarray(array)
+    except engine().errors.TracerArrayConversionError:
+        return None
+
+
+@cache
+def _register() -> None:
+    """Tell JAX, once it is loaded, which of the classes here are pytrees."""
+    register = engine().tree_util.register_dataclass
+    for cls in (Distance, LossState, FairJaxLoss):
+        register(cls, data_fields=[each.name for each in fields(cls)], meta_fields=[])

@@ -1,0 +1,251 @@
+"""The rows of Parquet files, a batch at a time: what of a table larger than memory can be held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..extras import load
+from ..roles import (
+    Floats,
+    Roles,
+    Sensitive,
+    check_both_levels,
+    check_labels,
+    check_sensitive,
+    check_weights,
+)
+from ..tables import EngineTable
+
+#: Words with more levels than this name rows rather than groups of rows.
+MOST_LEVELS = 10_000
+#: Rows read at once: 21 MB of single precision for 20 columns.
+BATCH_ROWS = 262_144
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class ParquetRows:
+    """The covariates of one or several Parquet files, in the order of the files.
+
+    Parameters
+    ----------
+    files : tuple of Path
+        Of the same columns and types.
+    names : tuple of str
+        The covariates.
+    words : tuple of str
+        Those that are categories rather than numbers.
+    n_rows : int
+        Of all files.
+    """
+
+    files: tuple[Path, ...]
+    names: tuple[str, ...]
+    words: tuple[str, ...]
+    n_rows: int
+    batch_rows: int = BATCH_ROWS
+
+    @classmethod
+    def of(cls, files: Any, leave_out: Sequence[str] = (), batch_rows: int = BATCH_ROWS) -> Self:
+        """Open the files, and refuse columns that are neither numbers nor words."""
+        paths = _paths(files)
+        schemas, counts = zip(*map(_opened, paths), strict=True)
+        for path, schema in zip(paths, schemas, strict=True):
+            if not schema.equals(schemas[0]):
+                raise ValueError(f"{path} has other columns or types than {paths[0]}")
+        known = schemas[0].names
+        absent = next((name for name in leave_out if name not in known), None)
+        if absent is not None:
+            raise ValueError(f"there is no column {absent!r}; there are {', '.join(known)}")
+        twice = next((name for name in known if known.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{paths[0]} has more than one column named {twice!r}; rename one")
+        names = tuple(name for name in known if name not in leave_out)
+        if not names:
+            raise ValueError("no column is left to train on")
+        words = tuple(name for name in names if _is_words(name, schemas[0].field(name).type))
+        if not sum(counts):
+            raise ValueError(f"{paths[0]} has no rows")
+        return cls(paths, names, words, sum(counts), batch_rows)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[tuple[slice, Any]]:
+        """Yield places and pyarrow tables of some rows, one after the other."""
+        parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
+        first, chosen = 0, list(self.names if names is None else names)
+        for path in self.files:
+            with parquet.ParquetFile(path, pre_buffer=False) as file:
+                for batch in file.iter_batches(self.batch_rows, columns=chosen):
+                    table = pyarrow.Table.from_batches([batch]).select(chosen)
+                    yield slice(first, first + len(table)), table
+                    first += len(table)
+
+    def engine_table(self) -> EngineTable:
+        """Return names and levels of the covariates, read off all rows."""
+        compute = load("pyarrow.compute", "cli")
+        found: dict[str, set[str | None]] = {name: set() for name in self.words}
+        for _, table in self.batches(self.words) if self.words else ():
+            for name, seen in found.items():
+                seen.update(compute.unique(_as_text(table.column(name))).to_pylist())
+                if len(seen) > MOST_LEVELS:
+                    raise ValueError(
+                        f"column {name!r} has more than {MOST_LEVELS:,} different words: too many "
+                        "for a category; leave it out"
+                    )
+        levels = {
+            name: tuple(sorted(level for level in seen if level is not None))
+            for name, seen in found.items()
+        }
+        return EngineTable(self.names, {name: each for name, each in levels.items() if each})
+
+    def matrix(self, table: EngineTable, batch: Any) -> NDArray[np.float32]:
+        """Return a batch as XGBoost takes it: numbers with NaN, categories as codes."""
+        matrix = np.empty((len(batch), len(self.names)), dtype=np.float32)
+        for position, name in enumerate(self.names):
+            levels = table.levels.get(name)
+            column = batch.column(name)
+            matrix[:, position] = (
+                _numbers(name, column) if levels is None else _codes(column, levels)
+            )
+        return matrix
+
+    def roles(
+        self, target: str, sensitive: str, sample_weight: str | None, positive_level: Any
+    ) -> Roles:
+        """Return labels, sensitive attribute and weights, each checked."""
+        codes, levels = self.coded(target)
+        values, classes = check_labels(levels, len(levels))
+        y = values[codes]
+        codes, levels = self.coded(sensitive)
+        known = check_sensitive(levels, len(levels), positive_level)
+        z = Sensitive(known.values[codes], known.levels, sensitive)
+        weights = None if sample_weight is None else self.weights(sample_weight)
+        check_both_levels(y, weights, classes, f"column {target!r}", kind="class")
+        check_both_levels(z.values, weights, z.levels, f"column {sensitive!r}")
+        return Roles(y, classes, z, weights)
+
+    def coded(self, name: str) -> tuple[NDArray[np.int16], NDArray[Any]]:
+        """Return a column as places among its levels, and the levels; none may be missing."""
+        places: dict[Any, int] = {}
+        codes, missing = np.zeros(self.n_rows, dtype=np.int16), 0
+        for rows, table in self.batches([name]):
+            column = table.column(name)
+            column = _as_text(column) if _is_words(name, column.type) else column
+            part = column.combine_chunks().dictionary_encode()
+            part = part.combine_chunks() if hasattr(part, "combine_chunks") else part
+            levels = part.dictionary.to_pylist()
+            missing += part.null_count + sum(level != level for level in levels)
+            for level in levels:
+                places.setdefault(level, len(places))
+            if len(places) > 1_000:
+                raise ValueError(f"column {name!r} has more than 1,000 values; two are needed")
+            lookup = np.array([places[level] for level in levels] or [0], dtype=np.int16)
+            codes[rows] = lookup[part.indices.fill_null(0).to_numpy(zero_copy_only=False)]
+        if missing:
+            raise ValueError(
+                f"column {name!r} has rows without a value; fill them in or take those rows out "
+                "first"
+            )
+        return codes, np.array(list(places))
+
+    def weights(self, name: str) -> Floats | None:
+        """Return a column of weights."""
+        parts = [_numbers(name, table.column(name)) for _, table in self.batches([name])]
+        try:
+            return check_weights(np.concatenate(parts), self.n_rows)
+        except ValueError as error:
+            raise ValueError(f"column {name!r}: {error}") from None
+
+    def take(self, chosen: NDArray[np.bool_]) -> Any:
+        """Return the covariates of the chosen rows as one pyarrow table."""
+        pyarrow = load("pyarrow", "cli")
+        parts = [table.filter(pyarrow.array(chosen[rows])) for rows, table in self.batches()]
+        return pyarrow.concat_tables(parts, promote_options="default").combine_chunks()
+
+    def head(self) -> Any:
+        """Return the first batch, for its names."""
+        return next(self.batches())[1]
+
+
+def column_names(files: Any) -> list[str]:
+    """Return the columns of the first file, of whatever type."""
+    return list(_opened(_paths(files)[0])[0].names)
+
+
+def _paths(files: Any) -> tuple[Path, ...]:
+    """Return the files a user named: one, several, or all of a folder."""
+    given = [files] if isinstance(files, str | Path) else list(files)
+    paths: list[Path] = []
+    for each in map(Path, given):
+        inside = sorted(each.glob("*.parquet")) if each.is_dir() else [each]
+        if not inside:
+            raise FileNotFoundError(f"{each}: there is no .parquet file in this folder")
+        paths += inside
+    if not paths:
+        raise ValueError("no file is given; name one Parquet file or several")
+    gone = next((path for path in paths if not path.exists()), None)
+    if gone is not None:
+        raise FileNotFoundError(f"{gone}: there is no such file")
+    return tuple(paths)
+
+
+def _opened(path: Path) -> tuple[Any, int]:
+    """Return schema and number of rows of a file, without what a writer noted beside them."""
+    parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
+    try:
+        with parquet.ParquetFile(path) as file:
+            return file.schema_arrow.remove_metadata(), int(file.metadata.num_rows)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"{path} cannot be read as Parquet: {reason}") from error
+
+
+def _is_words(name: str, kind: Any) -> bool:
+    """Return whether a column holds words rather than numbers, or refuse it."""
+    types = load("pyarrow", "cli").types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_string(kind) or types.is_large_string(kind):
+        return True
+    numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    if numeric or types.is_boolean(kind) or types.is_null(kind):
+        return False
+    raise ValueError(
+        f"column {name!r} holds {kind}: neither numbers nor words; convert it or leave it out"
+    )
+
+
+def _as_text(column: Any) -> Any:
+    pyarrow = load("pyarrow", "cli")
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pyarrow.string())
+
+
+def _codes(column: Any, levels: tuple[str, ...]) -> NDArray[np.float64]:
+    compute, pyarrow = load("pyarrow.compute", "cli"), load("pyarrow", "cli")
+    places = compute.index_in(_as_text(column), value_set=pyarrow.array(levels, pyarrow.string()))
+    return np.asarray(places.cast(pyarrow.float64()).to_numpy(), dtype=np.float64)
+
+
+def _numbers(name: str, column: Any) -> NDArray[np.float64]:
+    """Return a column as floats, NaN where missing; refuse what single precision cannot hold."""
+    pyarrow = load("pyarrow", "cli")
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
+        return np.full(len(column), np.nan)  # words without any level: all are missing
+    if pyarrow.types.is_boolean(column.type):
+        column = column.cast(pyarrow.uint8())
+    values = np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(), dtype=np.float64)
+    if (np.abs(values) > _LARGEST).any():
+        raise ValueError(
+            f"column {name!r} contains infinity or a number too large; make it finite or missing "
+            "first"
+        )
+    return values

@@ -1,0 +1,99 @@
+"""What is wrong with a batch, said before it is used."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .engine import torch
+
+#: The batch whose logits are looked at: the first ones of a fresh model lie about 0.
+LOOK_AT = 50
+
+
+def column(logits: Any, role: str) -> torch.Tensor:
+    """Return floats of shape (m,) from (m,) or (m, 1), m at least 1."""
+    if not isinstance(logits, torch.Tensor):
+        raise TypeError(f"{role} must be a tensor; got {type(logits).__name__}")
+    if not logits.dtype.is_floating_point:
+        raise TypeError(f"{role} must be floats; got a tensor of {logits.dtype}")
+    return _flat(logits, role)
+
+
+def numbers(values: Any, role: str, margin: torch.Tensor) -> torch.Tensor:
+    """Return one number per logit, on its device."""
+    tensor = _flat(torch.as_tensor(values), role)
+    if tensor.shape != margin.shape:
+        raise ValueError(
+            f"{role} has {tensor.shape[0]} values for {margin.shape[0]} logits; give one each"
+        )
+    return tensor.to(margin.device)
+
+
+def _flat(tensor: torch.Tensor, role: str) -> torch.Tensor:
+    if tensor.ndim == 2 and tensor.shape[1] == 1:
+        tensor = tensor[:, 0]
+    if tensor.ndim != 1:
+        also = "; of two classes' logits hand in their difference" if tensor.ndim == 2 else ""
+        raise ValueError(f"{role} must be of shape (m,) or (m, 1); got {tuple(tensor.shape)}{also}")
+    if tensor.shape[0] == 0:
+        raise ValueError(f"{role} is empty: a batch needs at least one row")
+    return tensor
+
+
+def check_device(margin: torch.Tensor, ours: torch.Tensor) -> None:
+    """Raise unless the loss is where the logits are."""
+    if margin.device != ours.device:
+        raise ValueError(
+            f"the logits are on {margin.device} and the loss on {ours.device}; move it with "
+            f"loss.to({str(margin.device)!r})"
+        )
+
+
+def check_labels(y: torch.Tensor) -> None:
+    """Raise if a label lies outside [0, 1]; a GPU is not waited for."""
+    if y.device.type == "cpu":
+        low, high = torch.aminmax(y)
+        if not (low >= 0 and high <= 1):
+            raise ValueError("y must be 0 or 1; it has other values or NaN")
+
+
+def check_rows(rows: Any, margin: torch.Tensor, n_rows: int, *, look: bool) -> torch.Tensor | None:
+    """Return row numbers where the logits are, or None for all rows in their order."""
+    if rows is None:
+        if margin.shape[0] != n_rows:
+            raise ValueError(
+                f"{margin.shape[0]} logits for {n_rows} training rows: hand in the row numbers of "
+                "the batch as the third argument"
+            )
+        return None
+    rows = torch.as_tensor(rows)
+    if rows.dtype.is_floating_point or rows.dtype in (torch.bool, torch.complex64):
+        raise TypeError(f"rows must be row numbers, integers; got a tensor of {rows.dtype}")
+    rows = numbers(rows, "rows", margin) if not look else _in_range(rows, margin, n_rows)
+    return rows.long()
+
+
+def _in_range(rows: torch.Tensor, margin: torch.Tensor, n_rows: int) -> torch.Tensor:
+    """Return the rows if all exist; those already on a GPU are not looked at."""
+    checked = numbers(rows, "rows", margin)
+    if rows.device.type == "cpu":
+        low, high = torch.aminmax(rows)
+        if low < 0 or high >= n_rows:
+            raise ValueError(
+                f"rows must lie between 0 and {n_rows - 1}, the training rows; got "
+                f"{int(low if low < 0 else high)}"
+            )
+    return checked
+
+
+def warn_of_probabilities(margin: torch.Tensor) -> None:
+    """Warn of logits that all lie within [0, 1], as those of a trained model hardly do."""
+    low, high = torch.aminmax(margin.detach())
+    if low >= 0 and high <= 1 and low < high:
+        warnings.warn(
+            f"every logit of batch {LOOK_AT} lies within [0, 1]: FairLoss takes logits, not "
+            "probabilities; leave the sigmoid out of the model",
+            UserWarning,
+            stacklevel=4,
+        )

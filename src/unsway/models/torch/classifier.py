@@ -1,0 +1,331 @@
+"""A network without the direct effect of a sensitive attribute."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ...core import Schedule, Step
+from ...core.schedule import Run
+from ...criteria import choose_strength
+from ...roles import Floats, check_roles
+from ...tables import EngineTable
+from ..boosting import BoostedClassifier, Rows
+from ..objectives import check_learning_rate
+from .checkpoint import Checkpoint, fingerprint
+from .engine import require_torch, torch
+from .inputs import NetworkInputs
+from .loss import FairLoss
+from .training import (
+    Training,
+    as_tensor,
+    build,
+    canonical_order,
+    check_module,
+    find_device,
+    margins,
+    seeded,
+)
+
+#: The paper's double early stopping, in epochs.
+SCHEDULE = Schedule(ramp_steps=10, patience=10)
+#: Settings that do not change what a fit finds.
+_WITHOUT_EFFECT = ("callback", "checkpoint", "device", "progress")
+
+
+class FairTorchClassifier(ClassifierMixin, BaseEstimator):
+    """A PyTorch network on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
+
+    The sensitive attribute is needed in ``fit`` alone. ``module_`` is the plain module: save it
+    with ``torch.save`` and serve it without this library, on the inputs that ``encode`` gives.
+
+    Parameters
+    ----------
+    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
+        What the model is trained on or held to; `FairTarget` by default.
+    strength : float, optional
+        λ: the share of the direct effect that fair targets take out, from 0 to 1 and 1 by default;
+        or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 this is plain
+        training with the log-loss.
+    module : torch.nn.Module or callable, optional
+        The network, of which a copy is trained; or what makes it from the number of inputs. It
+        gives one logit per row. By default two hidden layers of 64 units.
+    batch_size : int
+        Rows of a mini-batch.
+    learning_rate, weight_decay : float
+        Of AdamW. The decay is strong, which early stopping needs at its side: at .01 networks came
+        less close to the truth in every world whose truth is known.
+    schedule : Schedule, optional
+        When to raise λ and when to stop, an epoch a step; by default the paper's double early
+        stopping with a ramp and a patience of 10: an epoch is more than a tree. Fair targets are
+        trained on at λ from the first epoch.
+    validation_fraction : float
+        Share of the rows, of each label and group alike, held out to stop early by.
+    device : str
+        Where to train: ``"auto"`` is a GPU where there is one. The fitted module is on the CPU.
+    checkpoint : path, optional
+        Folder in which the training is written down after each epoch. A fit that was killed goes
+        on from there to the same model; with other rows or settings it is refused. It holds scores
+        of the training rows, and nothing of z.
+    positive_level : optional
+        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    callback : callable, optional
+        Called with a `Step` after every epoch.
+    progress : bool
+        Whether to show the epochs on standard error.
+    random_state : int
+        Seed of the hold-out, the initial weights, the batches and dropout. Generators outside are
+        left as they are.
+
+    Attributes
+    ----------
+    module_ : torch.nn.Module
+        The best state, an ordinary module.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    best_epoch_, n_epochs_ : int
+        The epoch kept, and epochs taken.
+    history_ : dict
+        Per epoch: ``"validation"`` with ``log_loss`` and either ``fair_log_loss``, the log-loss
+        against the targets of full strength, or ``penalty`` and the criterion's statistics. A
+        penalty adds ``"train"``, with all but ``log_loss`` as the batches of the epoch left them.
+    strength_ : float
+        λ as it was used.
+    sensitive_levels_ : tuple
+        What z = 0 and z = 1 stand for.
+
+    References
+    ----------
+    Di Stefano, Hickey & Vasileiou (2020), arXiv:2002.10774.
+
+    Examples
+    --------
+    >>> from unsway import FairTorchClassifier, Parity, Schedule, make_synthetic, score_gap
+    >>> data = make_synthetic(2_000, random_state=0)
+    >>> quick = Schedule(ramp_steps=10, patience=5)
+    >>> model = FairTorchClassifier(Parity(), 0.9, schedule=quick, learning_rate=0.01)
+    >>> p = model.fit(data.X, data.y, sensitive_features=data.z).predict_proba(data.X)[:, 1]
+    >>> bool(score_gap(data.y, p, sensitive_features=data.z) < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        criterion: Any = None,
+        strength: float | None = None,
+        *,
+        module: Any = None,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1.0,
+        schedule: Schedule | None = None,
+        validation_fraction: float = 0.33,
+        device: str = "auto",
+        checkpoint: str | PathLike[str] | None = None,
+        positive_level: Any = None,
+        callback: Callable[[Step], None] | None = None,
+        progress: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        self.criterion = criterion
+        self.strength = strength
+        self.module = module
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.schedule = schedule
+        self.validation_fraction = validation_fraction
+        self.device = device
+        self.checkpoint = checkpoint
+        self.positive_level = positive_level
+        self.callback = callback
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, ...] | None = None,
+    ) -> Self:
+        """Fit on covariates X, binary labels y and the sensitive attribute.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Covariates, without the sensitive attribute. Numbers are standardised, categories
+            one-hot; what is missing is marked.
+        y : column of length n_samples
+            Labels of two classes.
+        sensitive_features : column of length n_samples
+            The sensitive attribute, two levels. Not needed after ``fit``.
+        sample_weight : column of length n_samples, optional
+            Weights of the rows.
+        eval_set : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight)
+            Rows to stop early by; a stratified part of the training rows by default.
+        """
+        fresh = copy(self)._fit(X, y, sensitive_features, sample_weight, eval_set)
+        self.__dict__ = fresh.__dict__  # at once, so that a refit that fails changes nothing
+        return self
+
+    # How rows are held out, and how margins become classes, is as with the boosted classifiers.
+    decision_function: Any = BoostedClassifier.decision_function
+    predict_proba: Any = BoostedClassifier.predict_proba
+    predict: Any = BoostedClassifier.predict
+    _hold_out: Any = BoostedClassifier._hold_out
+    _beside: Any = BoostedClassifier._beside
+    _fitted_criterion: Any = BoostedClassifier._fitted_criterion
+    _criterion: Any = BoostedClassifier._criterion
+    _checked: Any = BoostedClassifier._checked
+    _shown: Any = BoostedClassifier._on_step
+
+    def encode(self, X: Any) -> NDArray[np.float32]:
+        """Return the inputs of the module for each row."""
+        check_is_fitted(self)
+        return self.inputs_(self.table_.matrix(self._checked(X, reset=False)))
+
+    def _fit(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
+    ) -> Self:
+        self._check_settings()
+        train, validation = self._rows(X, y, sensitive_features, sample_weight, eval_set)
+        device = find_device(self.device)
+        with seeded(int(self.random_state), device):
+            training = self._training(train, validation, device)
+            checkpoint = None
+            if self.checkpoint is not None:
+                checkpoint = self._checkpoint(self.checkpoint, training, train.sample_weight)
+                checkpoint.resume(training)
+            schedule = SCHEDULE if self.schedule is None else self.schedule
+            drive = schedule.run if training.validation.shift is None else schedule.run_directly
+            run = drive(training, self.strength_, self._on_step(training, checkpoint))
+        self._keep(training, run)
+        return self
+
+    def _rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
+    ) -> tuple[Rows, Rows]:
+        """Check every input, fit the criterion, and return the rows with a network's inputs."""
+        X = self._checked(X, reset=True)
+        roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
+        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
+        self.table_ = EngineTable.of(X)
+        split = self._hold_out if eval_set is None else self._beside
+        train, validation = split(X, self.table_.matrix(X), roles, eval_set)
+        self.inputs_ = NetworkInputs.of(self.table_, train.matrix, train.sample_weight)
+        train = replace(train, matrix=self.inputs_(train.matrix))
+        order = canonical_order(train.matrix, train.y, train.z, int(self.random_state))
+        weights = train.sample_weight
+        train = Rows(
+            train.matrix[order],
+            train.y[order],
+            train.z[order],
+            None if weights is None else weights[order],
+            train.criterion.take(order),
+        )
+        return train, replace(validation, matrix=self.inputs_(validation.matrix))
+
+    def _training(self, train: Rows, validation: Rows, device: Any) -> Training:
+        """Return the module before its first step, with its rows and its loss."""
+        module = build(self.module, self.inputs_.width).to(device)
+        inputs = as_tensor(train.matrix, module, device)
+        check_module(module, inputs[:2])
+        optimizer = torch.optim.AdamW(
+            module.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
+        )
+        return Training(
+            module,
+            optimizer,
+            FairLoss(train.objective()).to(device),
+            inputs,
+            torch.as_tensor(train.y).to(inputs),
+            as_tensor(validation.matrix, module, device),
+            validation.objective(),
+            int(self.batch_size),
+        )
+
+    def _checkpoint(self, folder: Any, training: Training, weights: Floats | None) -> Checkpoint:
+        settings = {
+            k: v for k, v in self.get_params(deep=False).items() if k not in _WITHOUT_EFFECT
+        }
+        return Checkpoint(folder, fingerprint(training, settings, weights))
+
+    def _on_step(
+        self, training: Training, checkpoint: Checkpoint | None
+    ) -> Callable[[Step], None] | None:
+        show, known = self._shown(), training.restored
+        if checkpoint is None:
+            return show
+
+        def save_and_show(step: Step) -> None:
+            if step.number > known:
+                checkpoint.save(training)
+                if show is not None:
+                    show(step)
+
+        return save_and_show
+
+    def _keep(self, training: Training, run: Run) -> None:
+        """Keep the best state and the history of a run."""
+        if self.progress:
+            print(file=sys.stderr)
+        losses = run.best.losses
+        if not np.isfinite([losses.utility, losses.penalty]).all():
+            raise ValueError(
+                f"training diverged: the losses are not finite; lower learning_rate="
+                f"{self.learning_rate!r}"
+            )
+        self.best_epoch_, self.n_epochs_ = run.best_state, training.epochs
+        self.history_ = training.history
+        if training.kept is not None:
+            training.module.load_state_dict(training.kept)
+        self.module_ = training.module.cpu().eval()
+
+    def _margin(self, matrix: NDArray[Any]) -> Floats:
+        return margins(self.module_, as_tensor(self.inputs_(matrix), self.module_))
+
+    def _check_settings(self) -> None:
+        require_torch()
+        self.strength_ = choose_strength(self._criterion(), self.strength)
+        find_device(self.device)
+        check_learning_rate(self.learning_rate, "learning_rate")
+        for name in ("validation_fraction", "weight_decay"):
+            if not isinstance(getattr(self, name), Real):
+                raise TypeError(f"{name} must be a number; got {getattr(self, name)!r}")
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(
+                f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}"
+            )
+        if not 0 <= self.weight_decay < np.inf:
+            raise ValueError(
+                f"weight_decay must be finite and not negative; got {self.weight_decay!r}"
+            )
+        for name, smallest in (("batch_size", 1), ("random_state", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < smallest:
+                raise ValueError(f"{name} must be an integer of at least {smallest}; got {value!r}")
+        if not isinstance(self.schedule, Schedule | None):
+            raise TypeError(f"schedule must be a Schedule; got {self.schedule!r}")
+        if not isinstance(self.checkpoint, str | PathLike | None):
+            raise TypeError(f"checkpoint must be the path of a folder; got {self.checkpoint!r}")
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback must be callable; got {self.callback!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        return tags

@@ -1,0 +1,305 @@
+"""The fair training objective as a PyTorch loss, right in mini-batches."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ...core import Objective, check_strength
+from ...criteria import FairTarget, choose_strength, fit_criterion
+from ...roles import Floats, check_roles
+from ...tables import check_table
+from .checks import (
+    LOOK_AT,
+    check_device,
+    check_labels,
+    check_rows,
+    column,
+    numbers,
+    warn_of_probabilities,
+)
+from .engine import Module, require_torch, torch
+from .running import Reduce, RunningStatistics, device_only
+from .window import RecentRows
+
+
+class FairLoss(Module):
+    """(1−λ)·log-loss + λ·penalty of logits, or the log-loss against fair targets.
+
+    ::
+
+        loss = FairLoss(DirectEffect(), X=X, y=y, sensitive_features=z)
+        loss(model(inputs), y[rows], rows).backward()
+
+    Given the training rows, it is fitted on all of them, and a batch is told by its row numbers.
+    Fair targets are the mean over the batch of the log-loss against y + λd. A penalty is no mean
+    over rows: its statistics are kept over all rows, and the batch brings the slope, so that the
+    gradient is that of the whole objective on average, at any batch size (see `Notes`). A batch of
+    all rows gives the objective itself; it needs no row numbers.
+
+    Parameters
+    ----------
+    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
+        What the model is trained on or held to; `FairTarget` by default. An `Objective` of known
+        rows stands for itself.
+    strength : float, optional
+        λ: from 0 to 1 with fair targets and 1 by default; at least 0 and below 1 with a penalty and
+        .9 by default. May be set between steps: reach a large one over many.
+    X, y, sensitive_features, sample_weight, positive_level
+        The training rows, as for `FairXGBClassifier`, in the order that row numbers count. Without
+        them each batch brings its z, and its propensity b for `DirectEffect`.
+    memory : int
+        Without training rows: over how many of the last rows the statistics are taken.
+    reduce : callable, optional
+        Sums a small tensor over processes. By default `torch.distributed.all_reduce`, where a
+        process group is up.
+
+    Notes
+    -----
+    With ζ̄ the statistics of all rows at the last score of each, brought up to date by how far the
+    batch's own scores have moved since, and ζ̂ what the batch lets expect of them, the penalty's
+    value is h(ζ̄) and its gradient h′(ζ̄)·∂ζ̂. A penalty of the batch alone would be too large by the
+    variance of ζ̂, and its gradient would shrink that variance in place of the effect. Rows are
+    taken to be drawn uniformly; one that comes twice counts twice in the slope and once in ζ̄. In
+    ``eval`` mode nothing is kept. Sample weights are divided by their mean over all rows.
+
+    Each process of `DistributedDataParallel` makes the loss of all rows and draws batches from its
+    own part of them; a step adds 4(K+1) numbers over processes, and with equal batches it is that
+    of one process with the joined batch. A row that several processes draw counts in ζ̄ as often,
+    at the last score each has seen.
+
+    z, b and A are in no ``state_dict``. Logits may be of any precision: float16 and bfloat16 are
+    raised to float32, the statistics are float64. On the CPU, row numbers and labels are checked
+    at each step; on a GPU, where a look would wait for it, an index out of range is a CUDA error.
+    Where all logits of the 50th batch lie within [0, 1] there is a warning: they may be
+    probabilities. NaN logits give a NaN loss and are not kept.
+
+    References
+    ----------
+    Di Stefano, Hickey & Vasileiou (2020), arXiv:2002.10774.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from unsway import FairLoss, Parity, make_synthetic
+    >>> data = make_synthetic(1_000, random_state=0)
+    >>> loss = FairLoss(Parity(), 0.5, X=data.X, y=data.y, sensitive_features=data.z)
+    >>> rows = torch.arange(256)
+    >>> logits = torch.zeros(256, requires_grad=True)
+    >>> value = loss(logits, torch.as_tensor(data.y[:256]), rows)  # ½·log 2: parity holds
+    >>> round(value.item(), 4)
+    0.3466
+    >>> value.backward()
+    """
+
+    _share: torch.Tensor
+    _weights: torch.Tensor | None
+    _shift: torch.Tensor | None
+
+    def __init__(
+        self,
+        criterion: Any = None,
+        strength: float | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        positive_level: Any = None,
+        memory: int = 16_384,
+        reduce: Reduce | None = None,
+    ) -> None:
+        require_torch()
+        super().__init__()
+        objective = None
+        roles = {"X": X, "y": y, "sensitive_features": sensitive_features}
+        given = any(value is not None for value in roles.values())
+        if isinstance(criterion, Objective):
+            if given:
+                raise TypeError("an Objective has its rows already; leave X, y and z out")
+            objective = criterion
+            strength = objective.strength if strength is None else strength
+        else:
+            criterion = FairTarget() if criterion is None else criterion
+            strength = choose_strength(criterion, strength)
+            if given:
+                objective = _fit(criterion, roles, sample_weight, positive_level)
+        if sample_weight is not None and not given:
+            raise TypeError("sample_weight comes with X, y and sensitive_features, or each batch")
+        self.reduce = reduce
+        self._batches = 0
+        self._recent = RecentRows(criterion, _memory(memory)) if objective is None else None
+        self._hold(objective)
+        self.register_buffer("_share", torch.zeros(1, dtype=torch.float64), persistent=False)
+        self.strength = strength
+
+    def _hold(self, objective: Objective | None) -> None:
+        """Keep what the objective knows of its rows."""
+        shift = weights = None
+        self.n_rows: int | None = None
+        self.running: RunningStatistics | None = None
+        if objective is not None:
+            shift, weights = objective.shift, objective.sample_weight
+            self.n_rows = len(objective.target)
+            if shift is None:
+                self.running = RunningStatistics(objective.penalty)
+        if weights is not None:
+            weights = weights * (len(weights) / weights.sum())
+        for name, array in (("_shift", shift), ("_weights", weights)):
+            tensor = None if array is None else torch.as_tensor(array, dtype=torch.float64)
+            self.register_buffer(name, tensor, persistent=False)
+
+    @property
+    def strength(self) -> float:
+        """λ."""
+        return self._strength
+
+    @strength.setter
+    def strength(self, strength: float) -> None:
+        check_strength(strength, shifted=self._shift is not None)
+        self._strength = float(strength)
+        self._share.fill_(self._strength)  # a tensor, so that compiled code need not change
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """The penalty's statistics over all rows, by name, at the last scores of each."""
+        if self.running is None:
+            return {}
+        return dict(zip(self.running.names, self.running.statistics().tolist(), strict=True))
+
+    def forward(
+        self,
+        logits: torch.Tensor,
+        y: Any,
+        rows: Any = None,
+        *,
+        z: Any = None,
+        b: Any = None,
+        sample_weight: Any = None,
+    ) -> torch.Tensor:
+        """Return the loss of a batch.
+
+        Parameters
+        ----------
+        logits : tensor of shape (m,) or (m, 1)
+            The margins of the batch, before any sigmoid.
+        y : tensor of shape (m,) or (m, 1)
+            Its labels, 0 or 1.
+        rows : tensor of shape (m,)
+            Which of the training rows they are, counted from 0. All rows, in order, need none.
+        z, b, sample_weight : tensors of shape (m,)
+            Where the loss has no training rows: the sensitive attribute as 0/1, the propensity
+            P(z=1|X), and weights.
+        """
+        margin = column(logits, "logits")
+        check_device(margin, self._share)
+        y = numbers(y, "y", margin)
+        looks = not torch.compiler.is_compiling()  # at values, which no compiled code can branch on
+        if looks:
+            check_labels(y)
+            self._batches += self.training
+            if self._batches == LOOK_AT and self.training:
+                warn_of_probabilities(margin)
+        if margin.dtype in (torch.float16, torch.bfloat16):
+            margin = margin.float()
+        if self._recent is not None:
+            return self._streamed(self._recent, margin, y, rows, (z, b, sample_weight))
+        if z is not None or b is not None or sample_weight is not None:
+            raise TypeError(
+                "the loss knows z, b and the weights of its training rows: hand in row numbers"
+            )
+        return self._known(margin, y, check_rows(rows, margin, self.n_rows or 0, look=looks))
+
+    def _known(
+        self, margin: torch.Tensor, y: torch.Tensor, rows: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Return the loss of some of the training rows."""
+        share, weights = self._share[0], _at(self._weights, rows)
+        if self._shift is not None:
+            y = y + share * _at(self._shift, rows)
+        utility = torch.nn.functional.binary_cross_entropy_with_logits(
+            margin, y.to(margin.dtype), None if weights is None else weights.to(margin.dtype)
+        )
+        if self.running is None:
+            return utility
+        penalty = self.running(torch.sigmoid(margin).double(), rows, self._reduce())
+        return ((1 - share) * utility + share * penalty).to(margin.dtype)
+
+    def _streamed(
+        self,
+        recent: RecentRows,
+        margin: torch.Tensor,
+        y: torch.Tensor,
+        rows: Any,
+        others: tuple[Any, Any, Any],
+    ) -> torch.Tensor:
+        """Return the loss of a batch that brings its z, b and weights."""
+        if rows is not None:
+            raise TypeError(
+                "row numbers need the training rows: FairLoss(criterion, X=X, y=y, "
+                "sensitive_features=z); without them hand in z=z and, for DirectEffect, b=b"
+            )
+        z, b, weights = (
+            None if values is None else _host(numbers(values, role, margin))
+            for values, role in zip(others, ("z", "b", "sample_weight"), strict=True)
+        )
+        if z is None or not np.isin(z, (0, 1)).all():
+            raise ValueError("z must come with each batch, as 0 and 1")
+        if recent.needs_propensity and (b is None or not ((b >= 0) & (b <= 1)).all()):
+            raise ValueError("b, the propensity P(z=1|X), must come with each batch, from 0 to 1")
+        if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
+            raise ValueError("sample_weight must be finite and not negative")
+        scores = torch.sigmoid(margin).double()
+        penalty, mean_weight = recent(scores, _host(y), z, b, weights, keep=self.training)
+        rows_of = None if weights is None else torch.as_tensor(weights / (mean_weight or 1.0))
+        utility = torch.nn.functional.binary_cross_entropy_with_logits(
+            margin, y.to(margin.dtype), None if rows_of is None else rows_of.to(margin)
+        )
+        share = self._share[0]
+        return ((1 - share) * utility + share * penalty).to(margin.dtype)
+
+    def _reduce(self) -> Reduce | None:
+        if self.reduce is not None:
+            return self.reduce
+        many = torch.distributed.is_available() and torch.distributed.is_initialized()
+        return sum_over_processes if many else None
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        return super()._apply(device_only(fn), recurse)  # type: ignore[no-untyped-call]
+
+
+def sum_over_processes(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the sum of a tensor over the processes of the default group."""
+    tensor = tensor.contiguous()
+    torch.distributed.all_reduce(tensor)
+    return tensor
+
+
+def _fit(
+    criterion: Any, roles: dict[str, Any], sample_weight: Any, positive_level: Any
+) -> Objective:
+    """Check the roles, fit the criterion, and return the objective on these rows."""
+    missing = [name for name, value in roles.items() if value is None]
+    if missing:
+        raise TypeError(f"{missing[0]} is missing: X, y and sensitive_features go together")
+    X = check_table(roles["X"])
+    checked = check_roles(X, roles["y"], roles["sensitive_features"], sample_weight, positive_level)
+    z = checked.sensitive.values
+    fitted = fit_criterion(criterion, X, z, checked.weights, y=checked.target)
+    return fitted.objective(checked.target, z, checked.weights)
+
+
+def _memory(memory: Any) -> int:
+    if not isinstance(memory, Integral) or memory < 1:
+        raise ValueError(f"memory must be an integer of at least 1; got {memory!r}")
+    return int(memory)
+
+
+def _at(values: torch.Tensor | None, rows: torch.Tensor | None) -> Any:
+    return values if values is None or rows is None else values.index_select(0, rows)
+
+
+def _host(tensor: torch.Tensor) -> Floats:
+    return tensor.detach().cpu().double().numpy()

@@ -1,0 +1,173 @@
+"""A penalty's statistics over all rows, kept up to date from mini-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core import Penalty
+from ...roles import Floats
+from .engine import Module, torch
+
+#: Sums a small tensor over processes.
+Reduce = Callable[["torch.Tensor"], "torch.Tensor"]
+
+
+class RunningStatistics(Module):
+    """R over all n rows, of which a batch B of m rows brings news.
+
+    ::
+
+        R = h(ζ̄ + ½δ̂),   ∂R = h′(ζ̄ + ½δ̂)·∂ζ̂
+        ζ̄ = Σ_i A_i p_i                   over all rows, at the last score of each
+        ζ̂ = Σ̂ A p,   δ̂ = Σ̂ A (p − p_last)   over all rows, as the batch lets expect
+        Σ̂ A v = v̄_B·Σ_i A_i + (n−1)/(m−1)·Σ_{i∈B} A_i (v_i − v̄_B)
+
+    R is no mean over rows: a batch's own statistics would add their variance to it, whatever the
+    model. Here the statistics are those of all rows, at scores at most an epoch or two old, and the
+    slope alone comes from the batch. Σ̂ is unbiased where rows are drawn without replacement, and
+    the sum itself where m = n; taking out the mean v̄_B takes out most of its noise. The scores of a
+    batch are about an epoch old when it comes and those of all rows half an epoch: half the batch's
+    drift brings ζ̄ up to date. Without it a large λ overshoots and the statistics swing.
+
+    Until every row was seen, ζ̄ is Σ̂ over the rows seen.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        R, on NumPy arrays. Its matrix is kept in float64, never in ``state_dict``.
+
+    References
+    ----------
+    Defazio, Bach & Lacoste-Julien (2014), SAGA, for the table of what each row gave last; Wang,
+    Fang & Liu (2017), Mathematical Programming 161, for gradients of functions of expectations.
+    """
+
+    columns: torch.Tensor
+    whole: torch.Tensor
+    table: torch.Tensor
+    sums: torch.Tensor
+    winner: torch.Tensor
+
+    def __init__(self, penalty: Penalty) -> None:
+        super().__init__()
+        self.names = penalty.names
+        self.distance = penalty.distance.map(torch.as_tensor)
+        self.n_rows = len(penalty.matrix)
+        columns = torch.as_tensor(np.column_stack([penalty.matrix, np.ones(self.n_rows)]))
+        n_columns = columns.shape[1]
+        for name, tensor in {
+            "columns": columns,
+            "whole": columns.sum(0),
+            "table": columns.new_zeros(self.n_rows, 2),  # last score, and 1 once there is one
+            "sums": columns.new_zeros(n_columns, 2),  # columnsᵀ·table
+            "winner": torch.zeros(self.n_rows, dtype=torch.long),
+        }.items():
+            self.register_buffer(name, tensor, persistent=False)
+
+    def forward(
+        self, scores: torch.Tensor, rows: torch.Tensor | None, reduce: Reduce | None = None
+    ) -> torch.Tensor:
+        """Return R, with the slope that these scores have in it; keep them if in training.
+
+        Parameters
+        ----------
+        scores : tensor of shape (m,)
+            p in float64.
+        rows : tensor of shape (m,), optional
+            Which rows they are of; all, in their order, by default.
+        reduce : callable, optional
+            Sums the change of ζ̄ over processes.
+        """
+        columns, known = self.columns, self.table
+        if rows is not None:
+            columns, known = columns.index_select(0, rows), known.index_select(0, rows)
+        with torch.no_grad():
+            change = self._change(scores, known, rows)
+            drift, ones = change[:, :1] * known[:, 1:], torch.ones_like(known[:, :1])
+            news = columns.T @ torch.cat([change, drift, ones], 1)
+            if reduce is not None and self.training:
+                news = reduce(news)
+            sums, count = self.sums + news[:, :2], news[:, 3]
+            unseen_drift = expected(news[:, 2], count, self.whole) - news[:, 2]
+            statistics = expected(sums[:, 0], sums[:, 1], self.whole) + unseen_drift / 2
+            if self.training:
+                self._keep(sums, change, rows)
+        drawn = slope_of(columns.T @ scores, count, self.whole, scores.shape[0])
+        return self.distance.value(statistics[:-1] + (drawn - drawn.detach())[:-1])
+
+    def statistics(self) -> Floats:
+        """Return ζ̄ as it stands."""
+        with torch.no_grad():
+            found = expected(self.sums[:, 0], self.sums[:, 1], self.whole)
+            return np.asarray(found[:-1].cpu().numpy())
+
+    def _change(
+        self, scores: torch.Tensor, known: torch.Tensor, rows: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Return what each score changes in the table; a row that came twice counts once.
+
+        A score that is NaN changes nothing: the step it belongs to is lost, the table is not.
+        """
+        news = torch.stack([scores, torch.ones_like(scores)], 1) - known
+        counts = scores == scores
+        if rows is not None:
+            place = torch.arange(rows.shape[0], device=rows.device)
+            self.winner.index_copy_(0, rows, place)
+            counts = counts & (self.winner.index_select(0, rows) == place)
+        return torch.where(counts[:, None], news, 0.0)
+
+    def _keep(self, sums: torch.Tensor, change: torch.Tensor, rows: torch.Tensor | None) -> None:
+        self.sums.copy_(sums)
+        if rows is None:
+            self.table.add_(change)
+        else:  # added, not copied: table and sums take the very same steps
+            self.table.index_add_(0, rows, change)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        move = device_only(fn)
+        self.distance = self.distance.map(move)
+        return super()._apply(move, recurse)  # type: ignore[no-untyped-call]
+
+
+def expected(total: torch.Tensor, count: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+    """Return Σ̂ of [A, 1]·v over all n rows, from some of them.
+
+    Parameters
+    ----------
+    total, count, whole : tensors of shape (K+1,)
+        [A, 1]ᵀv and [A, 1]ᵀ1 over these rows, and [A, 1]ᵀ1 over all.
+    """
+    mean = total[-1] / count[-1]
+    return mean * whole + (total - mean * count) * _growth(count, whole)
+
+
+def slope_of(
+    total: torch.Tensor, count: torch.Tensor, whole: torch.Tensor, n_here: int
+) -> torch.Tensor:
+    """Return Σ̂ of [A, 1]·v, times the number of processes, as far as the rows here make it up.
+
+    ``total`` is of the rows here, ``count`` of those of all processes, whose mean this is then.
+    """
+    if n_here == 1:  # one row has no spread to go by
+        return total * whole[-1]
+    mean = total[-1] / count[-1]
+    return (mean * whole + (total - mean * count) * _growth(count, whole)) * (count[-1] / n_here)
+
+
+def _growth(count: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+    return (whole[-1] - 1) / (count[-1] - 1).clamp(min=1)
+
+
+def device_only(change: Callable[[torch.Tensor], torch.Tensor]) -> Reduce:
+    """Return what moves a tensor where a module's change moves it, and leaves its precision.
+
+    ``module.to("cuda")`` is followed, ``module.bfloat16()`` is not.
+    """
+
+    def move(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(change(tensor[:0]).device)
+
+    return move

@@ -1,0 +1,226 @@
+"""A network as a schedule drives it: an epoch a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ...core import Losses, Objective
+from ...roles import Floats
+from .engine import Module, torch
+from .loss import FairLoss
+
+#: Rows whose margins are found at once.
+CHUNK = 65_536
+#: Hidden units of the default network, layer by layer.
+HIDDEN = (64, 64)
+
+State = dict[str, Any]
+
+
+@dataclass
+class Training:
+    """A module with its rows, its loss and its optimiser; what it did is in ``history``.
+
+    After `restore` the steps that the checkpoint knows are not taken again: the schedule, which
+    decides by the losses alone, is led through those on record to where it stood.
+    """
+
+    module: Module
+    optimizer: Any
+    loss: FairLoss
+    inputs: torch.Tensor
+    target: torch.Tensor
+    validation_inputs: torch.Tensor
+    validation: Objective
+    batch_size: int
+    epochs: int = 0
+    history: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    kept: State | None = None
+    _evaluations: list[Losses] = field(default_factory=list)
+    _looked: int = 0
+    restored: int = 0
+
+    def step(self, strength: float) -> None:
+        """Train for an epoch at this λ, in batches of much the same size."""
+        self.epochs += 1
+        if self.epochs <= self.restored:
+            return
+        self.loss.strength = strength
+        self.module.train()
+        n_rows = len(self.target)
+        order = torch.randperm(n_rows)
+        for drawn in order.tensor_split(-(-n_rows // self.batch_size)):
+            rows = drawn.to(self.target.device)
+            self.optimizer.zero_grad()
+            logits = self.module(self.inputs.index_select(0, rows))
+            self.loss(logits, self.target.index_select(0, rows), rows).backward()
+            self.optimizer.step()
+        if self.loss.running is not None:
+            statistics = self.loss.running.statistics()
+            distance = self.loss.running.distance.map(lambda tensor: tensor.cpu().numpy())
+            self._record("train", self.loss.statistics, penalty=distance.value(statistics))
+
+    def evaluate(self) -> Losses:
+        """Return both losses on the rows to stop by."""
+        self._looked += 1
+        if self._looked > len(self._evaluations):
+            self._evaluations.append(self._evaluate())
+        return self._evaluations[self._looked - 1]
+
+    def _evaluate(self) -> Losses:
+        margin = margins(self.module, self.validation_inputs)
+        penalty, losses = self.validation.penalty, self.validation.losses(margin)
+        statistics = dict(zip(penalty.names, penalty.statistics(expit(margin)), strict=True))
+        more = {"log_loss": losses.utility, self.validation.fairness_name: losses.penalty}
+        self._record("validation", statistics, **more)
+        return losses
+
+    def snapshot(self) -> int:
+        """Keep a copy of the module's state, and return the number of epochs."""
+        if self.epochs >= self.restored:
+            self.kept = deepcopy(self.module.state_dict())
+        return self.epochs
+
+    def _record(self, rows: str, statistics: dict[str, float], **more: float) -> None:
+        history = self.history.setdefault(rows, {})
+        for name, value in {**more, **statistics}.items():
+            series = history.setdefault(name, [])
+            if len(series) < self.epochs:  # a schedule also looks between epochs
+                series.append(float(value))
+
+    def state(self) -> State:
+        """Return all that is needed to go on from here, and nothing of z."""
+        running = self.loss.running
+        return {
+            "epochs": self.epochs,
+            "module": self.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "generators": _generators(self.target.device),
+            "scores": None if running is None else [running.table, running.sums],
+            "kept": self.kept,
+            "evaluations": [[loss.utility, loss.penalty] for loss in self._evaluations],
+            "history": self.history,
+        }
+
+    def restore(self, state: State) -> None:
+        """Stand where ``state`` was taken, before the schedule takes its first step."""
+        self.module.load_state_dict(state["module"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.loss.running is not None:
+            self.loss.running.table.copy_(state["scores"][0])
+            self.loss.running.sums.copy_(state["scores"][1])
+        self.kept, self.history = state["kept"], state["history"]
+        self._evaluations = [Losses(*pair) for pair in state["evaluations"]]
+        self.restored = state["epochs"]
+        _set_generators(state["generators"], self.target.device)
+
+
+def margins(module: Module, inputs: torch.Tensor) -> Floats:
+    """Return a module's margins as it predicts: dropout off, no gradient."""
+    module.eval()
+    chunks = inputs.tensor_split(tuple(range(CHUNK, len(inputs), CHUNK)))
+    with torch.no_grad():
+        parts = [module(part).reshape(len(part)).double().cpu() for part in chunks]
+    return torch.cat(parts).numpy()
+
+
+def perceptron(n_inputs: int) -> Module:
+    """Return the default network: two hidden layers of 64 units, and a logit."""
+    layers: list[Module] = []
+    for width in HIDDEN:
+        layers += [torch.nn.Linear(n_inputs, width), torch.nn.ReLU()]
+        n_inputs = width
+    return torch.nn.Sequential(*layers, torch.nn.Linear(n_inputs, 1))
+
+
+def build(module: Module | Callable[[int], Module] | None, n_inputs: int) -> Module:
+    """Return a fresh module: the default, a copy of the user's, or what their factory makes."""
+    if module is None:
+        return perceptron(n_inputs)
+    if isinstance(module, Module):
+        return deepcopy(module)
+    if not callable(module):
+        raise TypeError(
+            "module must be a torch.nn.Module or a callable that makes one from the number of "
+            f"inputs; got {module!r}"
+        )
+    built = module(n_inputs)
+    if not isinstance(built, Module):
+        raise TypeError(f"module({n_inputs}) must return a torch.nn.Module; got {built!r}")
+    return built
+
+
+def check_module(module: Module, inputs: torch.Tensor) -> None:
+    """Raise unless the module can be trained and has one logit per row of these inputs."""
+    if not any(parameter.requires_grad for parameter in module.parameters()):
+        raise ValueError("module has no parameter to train")
+    try:
+        margins(module, inputs)
+    except RuntimeError as error:
+        raise ValueError(
+            f"module does not turn inputs of shape {tuple(inputs.shape)} into one logit per row: "
+            f"{error}"
+        ) from error
+
+
+def as_tensor(
+    matrix: NDArray[Any], module: Module, device: torch.device | str = "cpu"
+) -> torch.Tensor:
+    """Return inputs in the precision of the module's parameters."""
+    floats = (each.dtype for each in module.parameters() if each.dtype.is_floating_point)
+    return torch.as_tensor(matrix).to(device=device, dtype=next(floats, torch.float32))
+
+
+def find_device(name: str) -> torch.device:
+    """Return the device of this name; ``"auto"`` is a GPU where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda'; got {name!r}") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device={name!r}, but PyTorch finds no GPU here; use 'auto' or 'cpu'")
+    return device
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Draw from this seed inside, and leave the generators outside as they were."""
+    on_gpu = device.type == "cuda"
+    devices = []
+    if on_gpu:
+        devices = [torch.cuda.current_device() if device.index is None else device.index]
+    with torch.random.fork_rng(devices=devices):
+        torch.default_generator.manual_seed(seed)
+        if on_gpu:
+            with torch.cuda.device(devices[0]):
+                torch.cuda.manual_seed(seed)
+        yield
+
+
+def canonical_order(inputs: NDArray[Any], y: Floats, z: Floats, seed: int) -> NDArray[np.intp]:
+    """Return an order of the rows that depends on what they hold, not on their places."""
+    direction = np.random.default_rng(seed).standard_normal(inputs.shape[1])
+    return np.lexsort((z, y, np.round(inputs.astype(np.float64) @ direction, 9)))
+
+
+def _generators(device: torch.device) -> list[torch.Tensor]:
+    states = [torch.random.get_rng_state()]
+    if device.type == "cuda":
+        states.append(torch.cuda.get_rng_state(device))
+    return states
+
+
+def _set_generators(states: list[torch.Tensor], device: torch.device) -> None:
+    torch.random.set_rng_state(states[0].cpu())
+    if device.type == "cuda" and len(states) > 1:
+        torch.cuda.set_rng_state(states[1].cpu(), device)

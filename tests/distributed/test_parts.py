@@ -1,0 +1,312 @@
+"""What each process computes about its own rows, and what comes out of the sums."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from spread import coarse_people, in_threads
+
+from unsway import DirectEffect, EqualizedOdds, EqualOpportunity, OverlapWarning, Parity
+from unsway.criteria import FairTarget, Nuisances
+from unsway.distributed import Collective, Part, fit_here
+from unsway.distributed.linear import Encoding, fit_logistic
+from unsway.distributed.rows import Facts, Layout, LocalRows
+from unsway.distributed.shares import draws
+from unsway.effects import IllPosedSurrogateError, SurrogateDesign
+from unsway.tables import EngineTable
+
+CUTS = (slice(0, 150), slice(150, 150), slice(150, 1_000))  # of three workers, one without rows
+
+
+def whole(array):
+    return array
+
+
+# --- which rows are held out ---------------------------------------------------------------------
+
+
+def test_draws_do_not_depend_on_the_order_or_the_company_of_rows():
+    X, _, _ = coarse_people(1_000)
+    drawn = draws(X, (), seed=3)
+    assert np.array_equal(drawn[500:], draws(X[500:], (), seed=3))
+    assert np.array_equal(drawn[::-1], draws(X[::-1], (), seed=3))
+    assert not np.array_equal(drawn, draws(X, (), seed=4))
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.33, 0.5])
+def test_draws_are_uniform_on_few_distinct_numbers(fraction):
+    X = np.arange(20_000.0)[:, None]
+    assert abs((draws(X, (), seed=0) < fraction).mean() - fraction) < 0.01
+
+
+def test_alike_rows_are_shared_out_within_each_label():
+    X, y = np.zeros((900, 2)), np.repeat([0.0, 1.0], [600, 300])
+    held = draws(X, [y], seed=0) < 1 / 3
+    assert abs(held[y == 0].sum() - 200) <= 2
+    assert abs(held[y == 1].sum() - 100) <= 2
+
+
+def test_zero_and_minus_zero_and_all_kinds_of_missing_are_one_value():
+    odd = np.array([0x7FF8000000000123], dtype=np.uint64).view(np.float64)[0]
+    X = np.array([[0.0, np.nan], [-0.0, odd]])
+    keys = draws(X[:1], (), 0), draws(X[1:], (), 0)
+    assert keys[0] == keys[1]
+
+
+# --- the logistic regression ---------------------------------------------------------------------
+
+
+def mixed_table(n_rows=1_000):
+    rng = np.random.default_rng(0)
+    matrix = np.column_stack([rng.normal(3, 2, n_rows), rng.integers(0, 3, n_rows)]).astype(float)
+    matrix[::7, 0] = np.nan
+    target = (rng.random(n_rows) < 1 / (1 + np.exp(-np.nan_to_num(matrix[:, 0] - 3)))).astype(float)
+    return (
+        matrix,
+        target,
+        rng.uniform(0.5, 2, n_rows),
+        EngineTable(("a", "b"), {"b": ("x", "y", "z")}),
+    )
+
+
+def test_the_logistic_regression_is_scikit_learns():
+    matrix, target, weights, table = mixed_table()
+    encoding = Encoding.of(matrix, table, whole)
+    ours = fit_logistic(matrix, target, weights, encoding, whole)
+    theirs = LogisticRegression(tol=1e-10, max_iter=1_000)
+    design = encoding(matrix)[:, 1:]
+    theirs.fit(design, target, weights)
+    assert encoding.width == 1 + 1 + 1 + 3  # constant, number, missing, levels
+    np.testing.assert_allclose(ours.predict(matrix), theirs.predict_proba(design)[:, 1], atol=1e-6)
+
+
+def test_the_logistic_regression_of_three_workers_is_that_of_one():
+    matrix, target, weights, table = mixed_table()
+    alone = fit_logistic(matrix, target, weights, Encoding.of(matrix, table, whole), whole)
+
+    def work(rank, reduce):
+        rows = CUTS[rank]
+        encoding = Encoding.of(matrix[rows], table, reduce)
+        return fit_logistic(matrix[rows], target[rows], weights[rows], encoding, reduce)
+
+    for model in in_threads(3, work):
+        np.testing.assert_allclose(model.coefficients, alone.coefficients, atol=1e-9)
+
+
+def test_one_class_alone_still_has_a_regression():
+    matrix, _, weights, table = mixed_table(50)
+    encoding = Encoding.of(matrix, table, whole)
+    model = fit_logistic(matrix, np.ones(50), weights, encoding, whole)
+    assert model.predict(matrix).min() > 0.99
+
+
+# --- criteria whose rows are spread --------------------------------------------------------------
+
+
+def spread_penalties(fitted, y, z, weights=None):
+    """Return the penalty of all rows, and those that three workers find together."""
+    one = fitted.penalty(y, z, weights)
+
+    def work(rank, reduce):
+        rows = np.arange(1_000)[CUTS[rank]]
+        mine = None if weights is None else weights[rows]
+        return fitted.take(rows).penalty(y[rows], z[rows], mine, reduce=reduce)
+
+    return one, in_threads(3, work)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        Parity(),
+        EqualOpportunity(),
+        EqualizedOdds(),
+        DirectEffect(),
+        DirectEffect(3, 2),
+        DirectEffect(2, 1, norm="function", base_rate="fair"),
+        DirectEffect(form="paper", base_rate="fair"),
+    ],
+    ids=repr,
+)
+def test_the_penalty_of_spread_rows_is_that_of_all_rows(criterion, weighted):
+    X, y, z = coarse_people(1_000)
+    y, z = y.astype(float), z.astype(float)
+    weights = np.random.default_rng(1).uniform(0.5, 2, 1_000) if weighted else None
+    one, several = spread_penalties(criterion.fit(X, z, weights, y=y), y, z, weights)
+    p = np.random.default_rng(0).random(1_000)
+    gradient = np.concatenate(
+        in_threads(3, lambda rank, reduce: several_gradient(several[rank], p[CUTS[rank]], reduce))
+    )
+    np.testing.assert_allclose(gradient, one.gradient(p), atol=1e-9 * abs(one.gradient(p)).max())
+
+
+def several_gradient(penalty, p, reduce):
+    statistics = reduce(penalty.matrix.T @ p)
+    return penalty.matrix @ penalty.distance.slope(statistics)
+
+
+def test_splines_of_spread_rows_are_close_to_those_of_all_rows():
+    X, y, z = coarse_people(1_000)
+    y, z = y.astype(float), z.astype(float)
+    fitted = DirectEffect(6, 5, norm="function", basis="spline").fit(X, z)
+    one, several = spread_penalties(fitted, y, z)
+    p = np.random.default_rng(0).random(1_000)
+    found = in_threads(
+        3,
+        lambda rank, reduce: several[rank].distance.value(
+            reduce(several[rank].matrix.T @ p[CUTS[rank]])
+        ),
+    )
+    assert found[0] == found[1] == found[2]
+    assert abs(found[0] / one.value(p) - 1) < 0.01  # knots lie a bin apart
+
+
+def test_ill_posed_surrogates_are_refused_on_all_workers_alike():
+    b, z = np.linspace(0.1, 0.9, 1_000), (np.arange(1_000) >= 500).astype(float)
+
+    def work(rank, reduce):
+        rows = CUTS[rank]
+        with pytest.raises(IllPosedSurrogateError) as caught:
+            SurrogateDesign.of(b[rows], z[rows], reduce=reduce)
+        return str(caught.value)
+
+    messages = in_threads(3, work)
+    assert len(set(messages)) == 1
+    assert "do not overlap" in messages[0]
+
+
+def test_a_constant_propensity_is_refused_on_all_workers_alike():
+    z = (np.arange(1_000) % 2).astype(float)
+
+    def work(rank, reduce):
+        with pytest.raises(IllPosedSurrogateError, match="for every row") as caught:
+            SurrogateDesign.of(np.full(len(z[CUTS[rank]]), 0.5), z[CUTS[rank]], reduce=reduce)
+        return str(caught.value)
+
+    assert len(set(in_threads(3, work))) == 1
+
+
+@pytest.mark.parametrize("degree", [None, 0, 1, 2])
+def test_the_correction_of_fair_targets_is_that_of_all_rows(degree):
+    rng = np.random.default_rng(0)
+    z, b, y = rng.integers(0, 2, 1_000) * 1.0, rng.uniform(0.1, 0.9, 1_000), rng.random(1_000)
+    nuisances = Nuisances(b, rng.random((1_000, 2)))
+    criterion, weights = FairTarget(correction_degree=degree), rng.uniform(0.5, 2, 1_000)
+    one = criterion.with_nuisances(None, nuisances, z, weights, y=y)
+
+    def work(rank, reduce):
+        rows = CUTS[rank]
+        mine = Nuisances(b[rows], nuisances.outcome[rows])
+        return criterion.with_nuisances(
+            None, mine, z[rows], weights[rows], y=y[rows], reduce=reduce
+        ).effect
+
+    np.testing.assert_allclose(np.concatenate(in_threads(3, work)), one.effect, atol=1e-9)
+
+
+def test_extreme_propensities_are_counted_over_all_workers():
+    scores = np.r_[np.full(150, 0.5), np.full(850, 0.001)]  # the first worker alone sees none
+
+    def work(rank, reduce):
+        return DirectEffect().with_scores(None, scores[CUTS[rank]], reduce=reduce)
+
+    with pytest.warns(OverlapWarning, match="85% of the propensity scores"):
+        in_threads(3, work)
+
+
+# --- tables in parts -----------------------------------------------------------------------------
+
+
+def frame_part(n_rows=4, **columns):
+    table = pd.DataFrame({"a": np.arange(float(n_rows)), **columns})
+    return Part(table, np.arange(n_rows) % 2, np.arange(n_rows) // 2 % 2)
+
+
+def layout_of(*parts, positive_level=None):
+    return Layout.of(Facts.merge(map(Facts.of, parts)), positive_level)
+
+
+def test_levels_are_those_of_all_parts():
+    parts = frame_part(b=["x", "y", "x", "y"]), frame_part(b=["z", None, "x", "x"])
+    layout = layout_of(*parts)
+    assert layout.table.levels == {"b": ("x", "y", "z")}
+    rows = LocalRows.of(parts, layout)
+    np.testing.assert_array_equal(rows.matrix[:, 1], [0, 1, 0, 1, 2, np.nan, 0, 0])
+
+
+def test_facts_survive_being_written():
+    facts = Facts.of(frame_part(b=["x", "y", "x", "y"]))
+    assert Facts.from_json(facts.to_json()) == facts
+
+
+def test_a_part_that_lacks_every_category_fits_in():
+    parts = frame_part(b=["x", "y", "x", "y"]), frame_part(b=[None] * 4)
+    assert np.isnan(LocalRows.of(parts, layout_of(*parts)).matrix[4:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("other", "complaint"),
+    [
+        (frame_part(b=[1.0, 2.0, 3.0, 4.0]), "'b' holds numbers in some partitions"),
+        (frame_part(c=["x"] * 4), "different columns"),
+        (Part(pd.DataFrame({"a": [1.0], "b": ["x"]}), [2], [0]), "multiclass"),
+        (Part(pd.DataFrame({"a": [1.0], "b": ["x"]}), ["1"], [0]), "mixes types"),
+        (Part(pd.DataFrame({"a": [1.0], "b": ["x"]}), [1], [3]), "3 levels"),
+        (Part(pd.DataFrame({"a": [1.0], "b": ["x"]}), [1], [None]), "1 missing values"),
+        (Part(pd.DataFrame({"a": [1.0], "b": ["x"]}), [1, 0], [1]), "y has 2 rows but X has 1"),
+        (Part(pd.DataFrame({"a": [1.0], "b": ["x"]}), [1], [1], [-1.0]), "1 negative"),
+        (Part(pd.DataFrame({"a": [1.0], "b": ["x"]}), [1], [1], [1.0]), "some partitions only"),
+        (Part(pd.DataFrame({"a": [1.0], "b": ["x"]}), [1], None), "sensitive_features is required"),
+        (Part(pd.DataFrame({"a": [1.0], "b": ["x"]}), [1], [b"x"]), "numbers, booleans or strings"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(other, complaint):
+    with pytest.raises((ValueError, TypeError), match=complaint):
+        layout_of(frame_part(b=["x", "y", "x", "y"]), other)
+
+
+def test_the_sensitive_column_is_refused_by_its_name():
+    part = frame_part()
+    part = Part(part.X, part.y, pd.Series([0, 0, 1, 1], name="a"))
+    with pytest.raises(ValueError, match="X contains the sensitive column 'a'"):
+        layout_of(part)
+
+
+def test_words_need_a_positive_level():
+    part = Part(np.zeros((2, 1)), [0, 1], ["f", "m"])
+    with pytest.raises(ValueError, match="positive_level='m'"):
+        layout_of(part)
+    assert layout_of(part, positive_level="f").sensitive_levels == ("m", "f")
+
+
+def test_one_process_is_a_collective_of_its_own():
+    alone = Collective()
+    assert (alone.rank, alone.size) == (0, 1)
+    assert alone.texts("naïve ✓") == ["naïve ✓"]
+    assert alone.broadcast(b"x") == b"x"
+    assert alone.sum(np.zeros((2, 0))).shape == (2, 0)
+    assert alone.largest(np.array([[1.0], [2.0]])).tolist() == [[1.0], [2.0]]
+    with pytest.raises(ValueError, match="bad"):
+        alone.agree(lambda: int("bad"))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"X": lambda X, z: np.column_stack([X, 3 - 2 * z])}, "'column 6' is the same as"),
+        ({"y": lambda y, z: y * 0}, "single class"),
+        ({"z": lambda z: z * 0}, "single level"),
+        ({"X": lambda X, z: X * np.inf}, "infinity"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_bad_rows_are_refused_before_any_work(change, complaint):
+    from spread import quick_model
+
+    X, y, z = coarse_people(200)
+    X = change["X"](X, z) if "X" in change else X
+    y = change["y"](y, z) if "y" in change else y
+    z = change["z"](z) if "z" in change else z
+    with pytest.raises(ValueError, match=complaint):
+        fit_here(quick_model("parity"), Part(X, y, z))

@@ -1,0 +1,335 @@
+"""Boosting on a device: the kernels' derivatives, the margins of its own, the model that results.
+
+Each test runs on a stand-in for CuPy whose kernels the C++ compiler makes for the host, and on a
+CUDA device where there is one.
+"""
+
+import pickle
+import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from contracts import CRITERIA, assert_close, each_criterion, make_people, penalty_of
+from contracts import shifted_objective as shifted
+from cuda_on_host import HostArray, compiler, cupy_on_host
+
+from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
+from unsway.core import Objective, Penalty
+from unsway.core.fused import BOOSTING_CURVATURES, FusedDerivatives
+from unsway.extras import MissingExtraError
+from unsway.models import cuda
+from unsway.models.cuda import CudaDerivatives, CudaLosses, DeviceEngine
+from unsway.tables import EngineTable
+
+xgboost = pytest.importorskip("xgboost")
+
+#: How far a score trained on the device may lie from the CPU's, on features of few values. A GPU
+#: adds up gradients in fixed-point numbers, so that leaves differ in their last digits.
+SCORE_TOLERANCE = {"host": 1e-5, "cuda": 1e-3}
+SHORT = Schedule(ramp_steps=10, max_steps=25)
+
+
+def without_cuda():
+    """Return why nothing can run on a CUDA device here, or None."""
+    try:
+        import cupy
+
+        cupy.cuda.runtime.getDeviceCount()
+    except ImportError:
+        return "CuPy is not installed"
+    except Exception:
+        return "there is no CUDA device"
+    if not xgboost.build_info().get("USE_CUDA", False):
+        return "this XGBoost was built without CUDA"
+    return None
+
+
+WITHOUT_CUDA = without_cuda()
+on_cuda = pytest.mark.skipif(WITHOUT_CUDA is not None, reason=f"needs CUDA: {WITHOUT_CUDA}")
+with_compiler = pytest.mark.skipif(compiler() is None, reason="needs a C++ compiler")
+each_curvature = pytest.mark.parametrize("curvature", BOOSTING_CURVATURES)
+each_weighting = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+
+
+@pytest.fixture(scope="session")
+def kernels(tmp_path_factory):
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture(
+    params=[pytest.param("host", marks=with_compiler), pytest.param("cuda", marks=on_cuda)]
+)
+def device(request, kernels, monkeypatch):
+    """Make the stand-in or CuPy itself what ``import cupy`` finds; return which."""
+    if request.param == "host":
+        stand_in = cupy_on_host(kernels)
+        monkeypatch.setitem(sys.modules, "cupy", stand_in)
+        monkeypatch.setattr(cuda, "require_cuda", lambda: stand_in)
+    return request.param
+
+
+def arrays():
+    return sys.modules["cupy"]
+
+
+class OnDevice(FairXGBClassifier):
+    """The classifier, whose booster stays on the CPU where CuPy is the stand-in."""
+
+    def _engine_params(self):
+        params = super()._engine_params()
+        if arrays().asarray([0]).__class__ is HostArray:
+            params.pop("device")
+        return params
+
+
+def on_host(array):
+    return np.asarray(array.get())
+
+
+def objective_of(criterion, people, weights):
+    return Objective(penalty_of(criterion, people, weights), people.y, 0.0, weights)
+
+
+def assert_same_derivatives(objective, margins, curvature, strength):
+    """The device's derivatives are those of the host, call by call, to single precision."""
+    expected = FusedDerivatives(objective, curvature, 0.3)
+    found = CudaDerivatives(objective, curvature, 0.3)
+    for margin in margins:
+        ours = found(arrays().asarray(margin), strength)
+        for one, other in zip(ours, expected(margin, strength), strict=True):
+            assert_close(on_host(one), other, 5e-6)
+        assert_close(found.statistics, expected.statistics, 1e-6)
+        assert found.damping == expected.damping
+
+
+# --- the kernels ---------------------------------------------------------------------------------
+
+
+@each_weighting
+@each_curvature
+@each_criterion
+def test_derivatives_are_the_hosts_for_every_criterion(device, criterion, curvature, weighted):
+    people = make_people(3_000, seed=1)
+    objective = objective_of(criterion, people, people.weights / 2 if weighted else None)
+    margin = people.margin.astype(np.float32)
+    assert_same_derivatives(objective, [margin, margin / 2, 2 * margin, margin], curvature, 0.9)
+
+
+@each_weighting
+@pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
+def test_derivatives_against_shifted_labels_are_the_hosts(device, strength, weighted):
+    people = make_people(3_000, seed=2)
+    objective = shifted(people, 0.0, people.weights if weighted else None)
+    assert_same_derivatives(objective, [people.margin.astype(np.float32)], "adaptive", strength)
+
+
+@each_curvature
+def test_derivatives_are_finite_in_the_far_tails(device, curvature):
+    people = make_people(60, seed=5)
+    margin = arrays().asarray(np.linspace(-500, 500, 60, dtype=np.float32))
+    objective = objective_of(CRITERIA["direct effect (2,1)"], people, None)
+    for part in CudaDerivatives(objective, curvature)(margin, 0.975):
+        assert np.isfinite(on_host(part)).all()
+
+
+@pytest.mark.parametrize("rows", [1, 255, 257, 300_001])
+def test_any_number_of_rows_is_summed_once(device, rows):
+    ones = np.ones((rows, 1)) / rows
+    penalty = Penalty(ones, objective_of(Parity(), make_people(), None).penalty.distance, ("mean",))
+    derivatives = CudaDerivatives(Objective(penalty, np.zeros(rows), 0.0))
+    derivatives(arrays().zeros(rows, dtype=np.float32), 0.5)
+    assert_close(derivatives.statistics, [0.5], 1e-6)
+
+
+@each_weighting
+@pytest.mark.parametrize("kind", ["penalty", "shift"])
+def test_losses_and_statistics_are_those_of_the_objective(device, kind, weighted):
+    people = make_people(2_000, seed=3)
+    weights = people.weights if weighted else None
+    criterion = CRITERIA["direct effect (2,1)"]
+    objective = (
+        shifted(people, 0.0, weights)
+        if kind == "shift"
+        else objective_of(criterion, people, weights)
+    )
+    margin = np.append(people.margin[:-2], [-400, 400]).astype(np.float32)
+    losses, statistics = CudaLosses(objective, nullcontext())(arrays().asarray(margin))
+    expected = objective.losses(margin.astype(float))
+    assert_close(losses.utility, expected.utility, 1e-6)
+    assert_close(losses.penalty, expected.penalty, 1e-5)
+    scores = 1 / (1 + np.exp(-margin.astype(float)))
+    assert_close(statistics, objective.penalty.statistics(scores), 1e-6)
+
+
+def test_sums_pass_through_the_reduction_over_workers(device):
+    people = make_people(500, seed=4)
+    alone = objective_of(Parity(), people, None)
+    seen = []
+
+    def twice(sums):
+        seen.append(np.size(sums))
+        return 2 * np.asarray(sums)
+
+    penalty = Penalty(
+        alone.penalty.matrix, alone.penalty.distance, alone.penalty.names, reduce=twice
+    )
+    shared = Objective(penalty, people.y, 0.0)
+    margin = people.margin.astype(np.float32)
+    assert_same_derivatives(shared, [margin], "bound", 0.9)
+    assert max(seen) == 2  # two sums for each of K = 1 statistics, whatever the rows
+
+
+# --- the engine ----------------------------------------------------------------------------------
+
+
+def coarse_people(n=4_000):
+    data = make_synthetic(n, random_state=0)
+    return np.round(data.X, 1), data.y, data.z
+
+
+def engine_of(X, device):
+    params = {"objective": "binary:logistic", "base_score": 0.5, "max_depth": 3, "nthread": 1}
+    params["device"] = "cuda" if device == "cuda" else "cpu"
+    return DeviceEngine(params, EngineTable.of(X), X[500:], X[:500], arrays=arrays())
+
+
+def test_margins_of_its_own_are_those_the_booster_predicts(device):
+    X, y, _ = coarse_people()
+    engine = engine_of(X, device)
+    derivatives = CudaDerivatives(Objective(Penalty.none(len(y) - 500), y[500:], 0.0))
+    for _ in range(4):
+        engine.boost(lambda margin: derivatives(margin, 0.0))
+    expected = engine.booster.predict(xgboost.DMatrix(X[:500], nthread=1), output_margin=True)
+    assert_close(on_host(engine.validation_margin()), expected, 1e-5)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_margins_of_many_rows_are_those_the_booster_predicts(device, holes, monkeypatch):
+    monkeypatch.setattr(cuda, "MANY_ROWS", 1_000)
+    X, y, _ = coarse_people()
+    if holes:
+        X[::3, 2] = X[1::5, 10] = np.nan
+    engine = engine_of(X, device)
+    assert engine._add_tree is not None
+    derivatives = CudaDerivatives(Objective(Penalty.none(len(y) - 500), y[500:], 0.0))
+    for _ in range(4):
+        engine.boost(lambda margin: derivatives(margin, 0.0))
+    for rows, margin in ((X[:500], engine.validation_margin()), (X[500:], None)):
+        margin = engine._margin(engine._train) if margin is None else margin
+        expected = engine.booster.predict(xgboost.DMatrix(rows, nthread=1), output_margin=True)
+        assert_close(on_host(margin), expected, 1e-5)
+
+
+def test_a_fork_shares_the_rows_and_goes_its_own_way(device):
+    X, y, _ = coarse_people()
+    engine = engine_of(X, device)
+    derivatives = CudaDerivatives(Objective(Penalty.none(len(y) - 500), y[500:], 0.0))
+    engine.boost(lambda margin: derivatives(margin, 0.0))
+    before = on_host(engine.validation_margin())
+    twin = engine.fork()
+    twin.boost(lambda margin: derivatives(margin, 0.0))
+    assert np.abs(on_host(twin.validation_margin()) - before).max() > 0.01
+    np.testing.assert_array_equal(on_host(engine.validation_margin()), before)
+    assert twin._matrix is engine._matrix
+    assert twin._train.rows is engine._train.rows
+    assert (engine.n_trees, twin.n_trees) == (1, 2)
+
+
+# --- the classifier ------------------------------------------------------------------------------
+
+
+def fit(kind, X, y, z, criterion, strength=None, weights=None, **settings):
+    params = {"max_depth": 3, "eta": 0.3, **({"device": "cuda"} if kind is OnDevice else {})}
+    model = kind(criterion, strength, params=params, schedule=SHORT, n_jobs=1, **settings)
+    return model.fit(X, y, sensitive_features=z, sample_weight=weights)
+
+
+@each_weighting
+@pytest.mark.parametrize(
+    "criterion",
+    [Parity(), DirectEffect(2, 1, norm="function"), DirectEffect(), FairTarget()],
+    ids=["parity", "function norm", "coefficient norm", "fair target"],
+)
+def test_the_model_is_the_cpus(device, criterion, weighted):
+    X, y, z = coarse_people()
+    weights = 1.0 + (np.arange(len(y)) % 3) if weighted else None
+    fitted = criterion.fit(X, z.astype(float), weights, y=y.astype(float))
+    ours, plain = (
+        fit(kind, X, y, z, fitted, weights=weights) for kind in (OnDevice, FairXGBClassifier)
+    )
+    difference = np.abs(ours.predict_proba(X) - plain.predict_proba(X)).max()
+    print(f"largest difference in score: {difference:.1e}")
+    assert ours.n_rounds_ == plain.n_rounds_
+    assert ours.evals_result_["validation"].keys() == plain.evals_result_["validation"].keys()
+    assert difference < SCORE_TOLERANCE[device]
+
+
+def test_missing_values_and_categories_reach_the_device(device):
+    pandas = pytest.importorskip("pandas")
+    X, y, z = coarse_people()
+    table = pandas.DataFrame(X).add_prefix("x")
+    table.loc[::7, "x0"] = np.nan
+    table["kind"] = np.where(X[:, 1] > 0, "north", "south")
+    ours, plain = (fit(kind, table, y, z, Parity()) for kind in (OnDevice, FairXGBClassifier))
+    difference = np.abs(ours.predict_proba(table) - plain.predict_proba(table)).max()
+    assert difference < SCORE_TOLERANCE[device]
+
+
+def test_a_path_of_strengths_gives_the_models_of_separate_fits(device):
+    X, y, z = coarse_people()
+    params = {"max_depth": 3, "device": "cuda"}
+    model = OnDevice(Parity(), params=params, schedule=SHORT, n_jobs=1)
+    for found in model.fit_path(X, y, [0.2, 0.6, 0.9], sensitive_features=z):
+        alone = fit(OnDevice, X, y, z, Parity(), found.strength_)
+        np.testing.assert_array_equal(found.predict_proba(X), alone.predict_proba(X))
+
+
+def test_the_booster_is_an_ordinary_one_that_serves_without_a_device(device):
+    X, y, z = coarse_people()
+    model = fit(OnDevice, X, y, z, Parity())
+    again = pickle.loads(pickle.dumps(model.booster_))  # noqa: S301
+    assert '"device":"cpu"' in again.save_config().replace(" ", "")
+    scores = again.predict(xgboost.DMatrix(X, nthread=1))
+    assert_close(scores, model.predict_proba(X)[:, 1], 1e-6)
+
+
+# --- what is missing -----------------------------------------------------------------------------
+
+
+def ask_for(device):
+    X, y, z = coarse_people(200)
+    FairXGBClassifier(Parity(), params={"device": device}).fit(X, y, sensitive_features=z)
+
+
+def stand_in(monkeypatch, devices, built_for_cuda=True):
+    runtime = SimpleNamespace(getDeviceCount=lambda: devices, CUDARuntimeError=RuntimeError)
+    found = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Device=lambda *_: nullcontext()))
+    monkeypatch.setitem(sys.modules, "cupy", found)
+    monkeypatch.setattr(xgboost, "build_info", lambda: {"USE_CUDA": built_for_cuda})
+
+
+def test_without_cupy_the_error_ends_with_the_pip_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(MissingExtraError, match=r"run: pip install 'unsway\[cuda\]'$"):
+        ask_for("cuda")
+
+
+def test_without_a_device_the_error_says_so(monkeypatch):
+    stand_in(monkeypatch, devices=0)
+    with pytest.raises(ValueError, match="there is no device; use 'cpu'"):
+        ask_for("cuda")
+
+
+def test_an_xgboost_without_cuda_is_refused_with_the_pip_line(monkeypatch):
+    stand_in(monkeypatch, devices=1, built_for_cuda=False)
+    with pytest.raises(MissingExtraError, match=r"built without CUDA; run: pip .*unsway\[cuda\]'$"):
+        ask_for("cuda")
+
+
+@pytest.mark.parametrize("device", ["cuda:3", "cuda:first"])
+def test_a_device_that_is_not_there_is_refused(monkeypatch, device):
+    stand_in(monkeypatch, devices=2)
+    with pytest.raises(ValueError, match=f"is '{device}', but there are 2 CUDA devices"):
+        ask_for(device)
