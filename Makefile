@@ -34,6 +34,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/combination.py
 	$(BIN)/python benchmarks/minibatch.py
+	$(BIN)/python benchmarks/networks.py
+	$(BIN)/python benchmarks/training_step.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/external.py
 	$(BIN)/python benchmarks/effects.py

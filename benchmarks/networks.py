@@ -32,7 +32,9 @@ from unsway.models.torch import FairTorchClassifier
 Floats = NDArray[np.float64]
 
 STRENGTHS = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.975)
-ROWS, TEST_ROWS, DRAWS = 20_000, 50_000, 2
+ROWS, TEST_ROWS = 20_000, 50_000
+#: Draw 0 is left out: the defaults of the classifier were chosen on it.
+DRAWS = (1, 2)
 HERE = Path(__file__).parent
 FLOOR, BLIND, PENALTY, TARGET = "floor", "blind", "two-sided (1,0), λ=.9", "fair target"
 
@@ -94,9 +96,9 @@ def _off(p: Floats, test: SyntheticData) -> tuple[float, float]:
     return float(np.sqrt(np.mean((p - test.fair_score) ** 2))), left
 
 
-def world_tables(rows: int, draws: int) -> list[tuple[str, list[tuple[str, ...]]]]:
+def world_tables(rows: int, draws: Sequence[int]) -> list[tuple[str, list[tuple[str, ...]]]]:
     """Return tables: ratio to the floor beside the booster's, RMSE, direct effect left."""
-    found = {world: [world_figures(world, draw, rows) for draw in range(draws)] for world in WORLDS}
+    found = {world: [world_figures(world, draw, rows) for draw in draws] for world in WORLDS}
     boosters = booster_ratios()
     ratios: list[tuple[str, ...]] = []
     for method in (BLIND, PENALTY, TARGET):
@@ -144,7 +146,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     warnings.simplefilter("ignore")  # poor overlap is the point of some worlds
     torch.set_num_threads(1)
-    rows, draws = (2_000, 1) if quick else (ROWS, DRAWS)
+    rows, draws = (2_000, DRAWS[:1]) if quick else (ROWS, DRAWS)
     path = (Path(tempfile.mkdtemp()) if quick else HERE) / "networks.md"
     write_table(
         path,
@@ -154,7 +156,9 @@ def main() -> None:
             "of 256, AdamW), its own schedule, one thread. On Adult the paper's nine features, "
             "trained on the official training rows and judged on the test rows; `left` is the "
             "direct effect left ± standard error, `penalty` that of the direct-effect criterion "
-            "on the training rows. Fair targets are not trained on it.",
+            "on the training rows. Fair targets are not trained on it. The default weight decay "
+            "was chosen among four with a look at these test rows, so that accuracy and AUC are "
+            "a little flattered; at .01 the accuracy was .8223 at λ=0 and .8181 at λ=.9.",
         ),
         ("criterion", "λ", "accuracy", "AUC", "score gap", "left", "penalty"),
         list(adult_rows()),
@@ -162,7 +166,9 @@ def main() -> None:
     )
     notes = {
         "RMSE to the fair score, over the noise floor": (
-            f"Mean over {draws} draws of {rows:,} rows, judged on {TEST_ROWS:,}. The floor is the "
+            f"Mean over {len(draws)} draws of {rows:,} rows, judged on {TEST_ROWS:,}; they are not "
+            "those on which weight decay, ramp and patience were chosen, but three of the worlds "
+            "(paper, varying_effect, opposed_effects) are. The floor is the "
             "same network trained on labels drawn from the fair score. The boosters' ratios, to "
             "their own floor, are those of [known_truth.md](known_truth.md), from 50,000 rows."
         )

@@ -25,13 +25,16 @@ Task = Callable[[], None]
 STRENGTH, WIDTH, N_INPUTS = 0.9, 256, 20
 #: Device → rows to train on, rows of a batch, steps of a turn, turns.
 SIZES = {"cpu": (200_000, 4_096, 5, 30), "cuda": (1_000_000, 65_536, 50, 30)}
-PLAIN, PENALTY, COMPILED = "log-loss", "with the penalty", "with the penalty, compiled"
+PLAIN, PENALTY = "log-loss", "with the penalty"
+COMPILED, GRAPHED = "with the penalty, compiled", "with the penalty, as a CUDA graph"
 
 
 class Steps:
     """A network with its rows, trained a few steps at a time with one loss."""
 
-    def __init__(self, device: str, fair: bool, *, compiled: bool = False) -> None:
+    def __init__(
+        self, device: str, fair: bool, *, compiled: bool = False, graphed: bool = False
+    ) -> None:
         n_rows, size, n_steps, _ = SIZES[device]
         people = make_synthetic(n_rows, random_state=0)
         noise = np.random.default_rng(0).standard_normal((n_rows, N_INPUTS - people.X.shape[1]))
@@ -52,6 +55,10 @@ class Steps:
             y, z = people.y.astype(np.float64), people.z.astype(np.float64)
             loss = FairLoss(fitted.objective(y, z).at(STRENGTH)).to(device)
             self.fair = torch.compile(loss) if compiled else loss
+            if graphed:
+                rows = self.batches[0]
+                batch = (torch.zeros(size, device=device, requires_grad=True), self.y[rows], rows)
+                self.fair = torch.cuda.make_graphed_callables(loss, batch)
 
     def __call__(self) -> None:
         """Take the steps of one turn."""
@@ -91,6 +98,7 @@ def measure(device: str) -> Iterator[tuple[str, ...]]:
     tasks: dict[str, Task] = {PLAIN: Steps(device, False), PENALTY: Steps(device, True)}
     if device == "cuda":
         tasks[COMPILED] = Steps(device, True, compiled=True)
+        tasks[GRAPHED] = Steps(device, True, graphed=True)
     clock = seconds_on_gpu if device == "cuda" else seconds_on_cpu
     usable = {name: task for name, task in tasks.items() if _runs(name, task)}
     for _ in range(2):

@@ -29,10 +29,12 @@ class FairDaskXGBClassifier(BaseEstimator):
 
     Parameters
     ----------
-    criterion, strength, params, schedule, validation_fraction, curvature, positive_level, callback,
-    progress, random_state
-        As in `FairXGBClassifier`; the hold-out is chosen by what rows hold, its share of them not
-        exact. ``callback`` and ``progress`` run in the client.
+    criterion, strength, params, schedule, curvature, positive_level, random_state
+        As in `FairXGBClassifier`.
+    validation_fraction : float
+        As there; the hold-out is chosen by what rows hold, its share of them not exact.
+    callback, progress
+        As there; they run in the client.
     n_jobs : int, optional
         Threads of XGBoost on each worker; by default as many as the worker has.
     nuisances : NuisanceSettings, optional
@@ -50,9 +52,10 @@ class FairDaskXGBClassifier(BaseEstimator):
 
     Attributes
     ----------
-    booster_, classes_, n_features_in_, feature_names_in_, feature_importances_, best_iteration_,
-    n_rounds_, evals_result_, strength_, sensitive_levels_
+    booster_, classes_, n_features_in_, feature_names_in_, feature_importances_
         As in `FairXGBClassifier`.
+    best_iteration_, n_rounds_, evals_result_, strength_, sensitive_levels_
+        As there, too.
     model_ : FairXGBClassifier
         The same model without Dask, for tables in memory.
     n_rows_, n_workers_ : int

@@ -23,7 +23,7 @@ from unsway.models.torch import FairTorchClassifier  # noqa: E402
 
 TINY = Schedule(ramp_steps=2, max_steps=10)
 # An epoch of these few rows is one step, so that some are needed to learn anything.
-LEARNING = Schedule(pretrain_patience=100, patience=100, ramp_steps=2, max_steps=120)
+LEARNING = Schedule(pretrain_patience=100, patience=100, ramp_steps=2, max_steps=80)
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": (
         "batches are drawn by rows: one of weight 0 still takes its place, and one of weight 2 is "
