@@ -22,7 +22,8 @@ from ..criteria import (
     FittedFairTarget,
     GroupCriterion,
 )
-from ..models.boosting import Boosting, Rows
+from ..models.boosting import Boosting
+from ..models.rows import Rows
 from ..models.xgboost import FairXGBClassifier
 from ..roles import Floats
 from .checkpoint import Checkpointed, fingerprint

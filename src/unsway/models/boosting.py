@@ -13,18 +13,19 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from ..core import Losses, Objective, Schedule, Step
 from ..core.fused import BOOSTING_CURVATURES, FusedDerivatives
 from ..core.schedule import Run
-from ..criteria import FairTarget, FittedCriterion, choose_strength, fit_criterion
-from ..folds import hold_out
-from ..roles import Floats, Roles, check_both_levels, check_roles
+from ..criteria import FairTarget, choose_strength
+from ..roles import Floats, check_roles
 from ..tables import EngineTable, check_table
+from .margins import MarginClassifier, show_steps
 from .objectives import check_learning_rate
+from .rows import Rows, hold_out_rows, rows_beside
 
 Derivatives = Callable[[NDArray[Any]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
@@ -48,21 +49,6 @@ class Engine(Protocol):
 
     def fork(self) -> Engine:
         """Return another engine with the same rows and trees, or raise `InexactForkError`."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Checked rows with their criterion: what an engine and an objective are made of."""
-
-    matrix: NDArray[Any]
-    y: Floats
-    z: Floats
-    sample_weight: Floats | None
-    criterion: FittedCriterion
-
-    def objective(self) -> Objective:
-        """Return the objective on these rows, at strength 0 until it is told another."""
-        return self.criterion.objective(self.y, self.z, self.sample_weight)
 
 
 @dataclass
@@ -124,7 +110,7 @@ class Boosting:
                 series.append(float(value))
 
 
-class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
+class BoostedClassifier(MarginClassifier, BaseEstimator, ABC):
     """Boosted trees that minimise (1−λ)·log-loss + λ·penalty; an engine file says how they grow.
 
     See `FairXGBClassifier` for the parameters.
@@ -217,18 +203,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
-        return np.asarray(self._margin(self.table_.matrix(X)), dtype=np.float64)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of both classes for each row."""
-        margin = self.decision_function(X)
-        return np.column_stack([expit(-margin), expit(margin)])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more likely class of each row."""
-        margin = self.decision_function(X)
-        return np.asarray(self.classes_[(margin > 0).astype(int)])
+        return np.asarray(self._margin(self._read(X)[1]), dtype=np.float64)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -259,9 +234,16 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
         roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
         self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
         self.table_ = EngineTable.of(X)
-        split = self._hold_out if eval_set is None else self._beside
-        train, validation = split(X, self.table_.matrix(X), roles, eval_set)
-        return self._boosting(train, validation)
+        given = (X, self.table_.matrix(X), roles, self._criterion())
+        if eval_set is not None:
+            return self._boosting(*rows_beside(*given, eval_set, self._read))
+        fraction, seed = self.validation_fraction, self.random_state
+        return self._boosting(*hold_out_rows(*given, fraction=fraction, seed=seed))
+
+    def _read(self, X: Any) -> tuple[Any, NDArray[Any]]:
+        """Check a table like that of the training rows, and return it with its matrix."""
+        X = self._checked(X, reset=False)
+        return X, self.table_.matrix(X)
 
     def _boosting(self, train: Rows, validation: Rows) -> Boosting:
         """Return the rows with engine and objective, before the first tree."""
@@ -277,64 +259,6 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.n_rounds_ = boosting.rounds
         self.evals_result_ = boosting.history
         self.booster_ = self._finished(boosting.engine, self.best_iteration_)
-
-    def _hold_out(self, X: Any, matrix: NDArray[Any], roles: Roles, _: None) -> tuple[Rows, Rows]:
-        """Return training rows and a stratified hold-out, of one criterion fitted on both."""
-        y, z, weights = roles.target, roles.sensitive.values, roles.weights
-        held = hold_out(X, y + 2 * z, self.validation_fraction, self.random_state)
-        parts = []
-        for rows, place in ((~held, "the training part"), (held, "the hold-out")):
-            inside = None if weights is None else weights[rows]
-            check_both_levels(z[rows], inside, roles.sensitive.levels, place)
-            check_both_levels(y[rows], inside, roles.classes, place, kind="class")
-            parts.append(np.flatnonzero(rows))
-        fitted = self._fitted_criterion(X, roles)
-        train, validation = (
-            Rows(
-                matrix[rows],
-                y[rows],
-                z[rows],
-                None if weights is None else weights[rows],
-                fitted.take(rows),
-            )
-            for rows in parts
-        )
-        return train, validation
-
-    def _beside(
-        self, X: Any, matrix: NDArray[Any], roles: Roles, eval_set: Any
-    ) -> tuple[Rows, Rows]:
-        """Return all rows to train on, and the rows of eval_set with the criterion at them."""
-        if not isinstance(eval_set, tuple) or len(eval_set) not in (3, 4):
-            raise TypeError(
-                "eval_set must be a tuple (X, y, sensitive_features), with sample_weight as an "
-                "optional fourth"
-            )
-        weights = eval_set[3] if len(eval_set) == 4 else None
-        try:
-            other_X = self._checked(eval_set[0], reset=False)
-            other = check_roles(
-                other_X, eval_set[1], eval_set[2], weights, roles.sensitive.levels[1]
-            )
-            other_matrix = self.table_.matrix(other_X)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"in eval_set: {error}") from None
-        for kind, levels, known in (
-            ("label", other.classes.tolist(), roles.classes.tolist()),
-            ("sensitive level", list(other.sensitive.levels), list(roles.sensitive.levels)),
-        ):
-            if levels != known:
-                raise ValueError(f"eval_set has a {kind} that the training rows have not")
-        fitted = self._fitted_criterion(X, roles)
-        rows = ((known.target, known.sensitive.values, known.weights) for known in (roles, other))
-        return Rows(matrix, *next(rows), fitted), Rows(
-            other_matrix, *next(rows), fitted.at(other_X)
-        )
-
-    def _fitted_criterion(self, X: Any, roles: Roles) -> FittedCriterion:
-        return fit_criterion(
-            self._criterion(), X, roles.sensitive.values, roles.weights, y=roles.target
-        )
 
     def _criterion(self) -> Any:
         return FairTarget() if self.criterion is None else self.criterion
@@ -395,20 +319,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._default_learning_rate
 
     def _on_step(self) -> Callable[[Step], None] | None:
-        if not self.progress:
-            return self.callback
-
-        def show(step: Step) -> None:
-            print(
-                f"\rround {step.number}, {step.phase} at λ={step.strength:.3f}: log-loss "
-                f"{step.losses.utility:.4f}, fairness {step.losses.penalty:.5f} ",
-                end="",
-                file=sys.stderr,
-            )
-            if self.callback is not None:
-                self.callback(step)
-
-        return show
+        return show_steps(self.callback, progress=self.progress, unit="round")
 
     @abstractmethod
     def _require_engine(self) -> None:

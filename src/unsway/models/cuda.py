@@ -20,8 +20,9 @@ from ..core.fused import FusedDerivatives, Singles, in_single_precision
 from ..extras import MissingExtraError, load
 from ..roles import Floats
 from ..tables import EngineTable
-from .boosting import Boosting, Derivatives, Rows
+from .boosting import Boosting, Derivatives
 from .cuda_trees import TreeAdder, is_simple
+from .rows import Rows
 from .xgboost import engine, training_matrix
 
 _THREADS = 256  # a power of two: the sums of a block are halved until one is left

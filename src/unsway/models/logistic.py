@@ -10,9 +10,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,9 +23,10 @@ from ..roles import (
     holds_text,
     refuse_sensitive_column,
 )
+from .margins import MarginClassifier
 
 
-class FairLogisticRegression(ClassifierMixin, BaseEstimator):
+class FairLogisticRegression(MarginClassifier, BaseEstimator):
     """Logistic regression on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
 
     The sensitive attribute is needed in ``fit`` alone. What comes out is an ordinary linear model:
@@ -192,16 +191,6 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_[0] + self.intercept_[0])
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of both classes for each row."""
-        margin = self.decision_function(X)
-        return np.column_stack([expit(-margin), expit(margin)])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more likely class of each row."""
-        margin = self.decision_function(X)
-        return np.asarray(self.classes_[(margin > 0).astype(int)])
 
     def _check_settings(self) -> None:
         self.strength_ = choose_strength(self._criterion(), self.strength)

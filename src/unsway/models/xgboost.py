@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ..extras import load
 from ..tables import EngineTable
-from .boosting import BoostedClassifier, Boosting, Derivatives, InexactForkError, Rows
+from .boosting import BoostedClassifier, Boosting, Derivatives, InexactForkError
 from .objectives import TrainingObjective, training_objective
+from .rows import Rows
 
 #: Shares of rows and columns that XGBoost draws afresh, unless they are 1.
 _DRAWING = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")

@@ -12,16 +12,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...core import Schedule, Step
 from ...core.schedule import Run
-from ...criteria import choose_strength
+from ...criteria import FairTarget, choose_strength
 from ...roles import Floats, check_roles
-from ...tables import EngineTable
-from ..boosting import BoostedClassifier, Rows
+from ...tables import EngineTable, check_table
+from ..margins import MarginClassifier, show_steps
 from ..objectives import check_learning_rate
+from ..rows import Rows, hold_out_rows, rows_beside
 from .checkpoint import Checkpoint, fingerprint
 from .engine import require_torch, torch
 from .inputs import NetworkInputs
@@ -43,7 +44,7 @@ SCHEDULE = Schedule(ramp_steps=10, patience=10)
 _WITHOUT_EFFECT = ("callback", "checkpoint", "device", "progress")
 
 
-class FairTorchClassifier(ClassifierMixin, BaseEstimator):
+class FairTorchClassifier(MarginClassifier, BaseEstimator):
     """A PyTorch network on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
 
     The sensitive attribute is needed in ``fit`` alone. ``module_`` is the plain module: save it
@@ -181,21 +182,15 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__ = fresh.__dict__  # at once, so that a refit that fails changes nothing
         return self
 
-    # How rows are held out, and how margins become classes, is as with the boosted classifiers.
-    decision_function: Any = BoostedClassifier.decision_function
-    predict_proba: Any = BoostedClassifier.predict_proba
-    predict: Any = BoostedClassifier.predict
-    _hold_out: Any = BoostedClassifier._hold_out
-    _beside: Any = BoostedClassifier._beside
-    _fitted_criterion: Any = BoostedClassifier._fitted_criterion
-    _criterion: Any = BoostedClassifier._criterion
-    _checked: Any = BoostedClassifier._checked
-    _shown: Any = BoostedClassifier._on_step
+    def decision_function(self, X: Any) -> Floats:
+        """Return the margin s of each row."""
+        inputs = as_tensor(self.encode(X), self.module_)
+        return np.asarray(margins(self.module_, inputs), dtype=np.float64)
 
     def encode(self, X: Any) -> NDArray[np.float32]:
         """Return the inputs of the module for each row."""
         check_is_fitted(self)
-        return self.inputs_(self.table_.matrix(self._checked(X, reset=False)))
+        return self.inputs_(self._read(X)[1])
 
     def _fit(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
@@ -223,20 +218,16 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
         self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
         self.table_ = EngineTable.of(X)
-        split = self._hold_out if eval_set is None else self._beside
-        train, validation = split(X, self.table_.matrix(X), roles, eval_set)
+        given = (X, self.table_.matrix(X), roles, self._criterion())
+        if eval_set is not None:
+            train, validation = rows_beside(*given, eval_set, self._read)
+        else:
+            fraction, seed = self.validation_fraction, self.random_state
+            train, validation = hold_out_rows(*given, fraction=fraction, seed=seed)
         self.inputs_ = NetworkInputs.of(self.table_, train.matrix, train.sample_weight)
         train = replace(train, matrix=self.inputs_(train.matrix))
         order = canonical_order(train.matrix, train.y, train.z, int(self.random_state))
-        weights = train.sample_weight
-        train = Rows(
-            train.matrix[order],
-            train.y[order],
-            train.z[order],
-            None if weights is None else weights[order],
-            train.criterion.take(order),
-        )
-        return train, replace(validation, matrix=self.inputs_(validation.matrix))
+        return train.take(order), replace(validation, matrix=self.inputs_(validation.matrix))
 
     def _training(self, train: Rows, validation: Rows, device: Any) -> Training:
         """Return the module before its first step, with its rows and its loss."""
@@ -266,7 +257,10 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
     def _on_step(
         self, training: Training, checkpoint: Checkpoint | None
     ) -> Callable[[Step], None] | None:
-        show, known = self._shown(), training.restored
+        show, known = (
+            show_steps(self.callback, progress=self.progress, unit="epoch"),
+            training.restored,
+        )
         if checkpoint is None:
             return show
 
@@ -294,8 +288,19 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
             training.module.load_state_dict(training.kept)
         self.module_ = training.module.cpu().eval()
 
-    def _margin(self, matrix: NDArray[Any]) -> Floats:
-        return margins(self.module_, as_tensor(self.inputs_(matrix), self.module_))
+    def _criterion(self) -> Any:
+        return FairTarget() if self.criterion is None else self.criterion
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Check the shape and the names of a table; numbers may be missing, words may stand."""
+        X = check_table(X, smallest=2 if reset else 1)
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        return X
+
+    def _read(self, X: Any) -> tuple[Any, NDArray[Any]]:
+        """Check a table like that of the training rows, and return it with its matrix."""
+        X = self._checked(X, reset=False)
+        return X, self.table_.matrix(X)
 
     def _check_settings(self) -> None:
         require_torch()
