@@ -16,7 +16,11 @@ def python_blocks(page):
 
 def run(code, folder):
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=folder
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=400,
     )
 
 
