@@ -26,7 +26,7 @@ def start_tracker(n_workers: int, host: str, port: int = 0) -> dict[str, Any]:
     host : str
         An address of this machine that they can reach.
     port : int
-        Where to listen; any free port by default.
+        Where to listen; any free port by default. Stating one needs XGBoost 3.
 
     Examples
     --------
@@ -36,6 +36,11 @@ def start_tracker(n_workers: int, host: str, port: int = 0) -> dict[str, Any]:
     [...together
     """
     xgboost = load("xgboost", "xgboost")
+    if port and int(xgboost.__version__.partition(".")[0]) < 3:
+        raise RuntimeError(
+            f"XGBoost {xgboost.__version__} does not listen on a port of one's choice, so that "
+            "other processes cannot find this one; use XGBoost 3"
+        )
     tracker = load("xgboost.tracker", "xgboost").RabitTracker(
         n_workers=n_workers, host_ip=host, port=port, sortby="task"
     )
