@@ -39,6 +39,9 @@ class HostArray(np.ndarray):
     def get(self) -> np.ndarray:
         return np.array(self)
 
+    def set(self, values: np.ndarray) -> None:
+        self[...] = values
+
 
 class HostModule:
     """The kernels of a CUDA source, compiled for the host."""
@@ -72,17 +75,38 @@ def _argument(value: Any) -> Any:
     return {np.int64: ctypes.c_longlong, np.float32: ctypes.c_float}[type(value)](value)
 
 
+class HostDevice(nullcontext):
+    """The one device there is."""
+
+    id = 0
+
+
+def host_runtime() -> Any:
+    """Return what the library asks of CUDA's runtime: devices, and a pool that keeps bytes."""
+    pools, threshold, kept = 115, 4, {4: 0}
+    return SimpleNamespace(
+        CUDARuntimeError=RuntimeError,
+        cudaDevAttrMemoryPoolsSupported=pools,
+        cudaMemPoolAttrReleaseThreshold=threshold,
+        getDeviceCount=lambda: 1,
+        deviceGetAttribute=lambda attribute, device: int(attribute == pools),
+        deviceGetDefaultMemPool=lambda device: "pool",
+        memPoolGetAttribute=lambda pool, attribute: kept[attribute],
+        memPoolSetAttribute=lambda pool, attribute, value: kept.update({attribute: value}),
+    )
+
+
 def cupy_on_host(folder: Path) -> Any:
     """Return what the library uses of CuPy, on the host; kernels are compiled into a folder."""
 
     def array(make: Any) -> Any:
         return lambda *given, **options: make(*given, **options).view(HostArray)
 
-    runtime = SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeError)
+    runtime = host_runtime()
     return SimpleNamespace(
         asarray=array(np.asarray),
         zeros=array(np.zeros),
         empty=array(np.empty),
         RawModule=lambda *, code, options: HostModule(folder, code, options),
-        cuda=SimpleNamespace(Device=lambda number=0: nullcontext(), runtime=runtime),
+        cuda=SimpleNamespace(Device=lambda number=0: HostDevice(), runtime=runtime),
     )

@@ -6,20 +6,19 @@ CUDA device where there is one.
 
 import pickle
 import sys
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from contracts import CRITERIA, assert_close, each_criterion, make_people, penalty_of
 from contracts import shifted_objective as shifted
-from cuda_on_host import HostArray, compiler, cupy_on_host
+from cuda_on_host import HostArray, HostDevice, compiler, cupy_on_host
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
 from unsway.core import Objective, Penalty
 from unsway.core.fused import BOOSTING_CURVATURES, FusedDerivatives
 from unsway.extras import MissingExtraError
-from unsway.models import cuda
+from unsway.models import cuda, cuda_place
 from unsway.models.cuda import CudaDerivatives, CudaLosses, DeviceEngine
 from unsway.tables import EngineTable
 
@@ -66,7 +65,7 @@ def device(request, kernels, monkeypatch):
     if request.param == "host":
         stand_in = cupy_on_host(kernels)
         monkeypatch.setitem(sys.modules, "cupy", stand_in)
-        monkeypatch.setattr(cuda, "require_cuda", lambda: stand_in)
+        monkeypatch.setattr(cuda_place, "require_cuda", lambda: stand_in)
     return request.param
 
 
@@ -155,7 +154,7 @@ def test_losses_and_statistics_are_those_of_the_objective(device, kind, weighted
         else objective_of(criterion, people, weights)
     )
     margin = np.append(people.margin[:-2], [-400, 400]).astype(np.float32)
-    losses, statistics = CudaLosses(objective, nullcontext())(arrays().asarray(margin))
+    losses, statistics = CudaLosses(objective, HostDevice())(arrays().asarray(margin))
     expected = objective.losses(margin.astype(float))
     assert_close(losses.utility, expected.utility, 1e-6)
     assert_close(losses.penalty, expected.penalty, 1e-5)
@@ -237,6 +236,18 @@ def test_a_fork_shares_the_rows_and_goes_its_own_way(device):
     assert (engine.n_trees, twin.n_trees) == (1, 2)
 
 
+def test_what_goes_wrong_inside_xgboost_is_raised(device):
+    X, y, _ = coarse_people()
+    engine = engine_of(X, device)
+    derivatives = CudaDerivatives(Objective(Penalty.none(len(y) - 500), y[500:], 0.0))
+    engine.boost(lambda margin: derivatives(margin, 0.0))
+    with pytest.raises(xgboost.core.XGBoostError, match="gradient"):
+        engine.boost(lambda margin: [each[:10] for each in derivatives(margin, 0.0)])
+    with pytest.raises(xgboost.core.XGBoostError, match=r"(?i)column|feature"):
+        engine._calls.added(engine._train.rows[:, :3], 0, 1)
+    assert engine.n_trees == 1
+
+
 # --- the classifier ------------------------------------------------------------------------------
 
 
@@ -295,6 +306,34 @@ def test_the_booster_is_an_ordinary_one_that_serves_without_a_device(device):
     assert_close(scores, model.predict_proba(X)[:, 1], 1e-6)
 
 
+# --- where memory comes from ---------------------------------------------------------------------
+
+
+def test_memory_comes_from_the_drivers_pool_and_settings_are_put_back(monkeypatch, tmp_path):
+    told = {"use_cuda_async_pool": False}
+    monkeypatch.setattr(xgboost, "build_info", lambda: {"USE_CUDA": True, "USE_RMM": False})
+    monkeypatch.setattr(xgboost, "get_config", lambda: dict(told))
+    monkeypatch.setattr(xgboost, "set_config", lambda **given: told.update(given))
+    cupy = cupy_on_host(tmp_path)
+    runtime = cupy.cuda.runtime
+    place = cuda_place.Place(cupy, cupy.cuda.Device())
+    with place, place:  # nested, as where an engine is made
+        assert told["use_cuda_async_pool"]
+        assert runtime.memPoolGetAttribute("pool", 4) > 10**15
+    assert told == {"use_cuda_async_pool": False}
+    assert runtime.memPoolGetAttribute("pool", 4) == 0
+
+
+@pytest.mark.parametrize("built", [{"USE_CUDA": True, "USE_RMM": True}, {"USE_CUDA": False}])
+def test_an_xgboost_without_the_pool_takes_memory_as_ever(built, monkeypatch, tmp_path):
+    monkeypatch.setattr(xgboost, "build_info", lambda: built)
+    monkeypatch.setattr(xgboost, "get_config", lambda: {"use_cuda_async_pool": False})
+    monkeypatch.setattr(xgboost, "set_config", pytest.fail)
+    cupy = cupy_on_host(tmp_path)
+    with cuda_place.Place(cupy, cupy.cuda.Device()):
+        assert cupy.cuda.runtime.memPoolGetAttribute("pool", 4) == 0
+
+
 # --- what is missing -----------------------------------------------------------------------------
 
 
@@ -305,7 +344,7 @@ def ask_for(device):
 
 def stand_in(monkeypatch, devices, built_for_cuda=True):
     runtime = SimpleNamespace(getDeviceCount=lambda: devices, CUDARuntimeError=RuntimeError)
-    found = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Device=lambda *_: nullcontext()))
+    found = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Device=lambda *_: HostDevice()))
     monkeypatch.setitem(sys.modules, "cupy", found)
     monkeypatch.setattr(xgboost, "build_info", lambda: {"USE_CUDA": built_for_cuda})
 

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from ..core import Losses, Objective
 from ..core.fused import FusedDerivatives, Singles, in_single_precision
-from ..extras import MissingExtraError, load
+from ..extras import load
 from ..roles import Floats
 from ..tables import EngineTable
 from .boosting import Boosting, Derivatives
-from .cuda_trees import TreeAdder, is_simple
+from .cuda_calls import BoosterCalls
+from .cuda_place import place_of
+from .cuda_trees import TreeAdder, is_simple, nodes_of
 from .rows import Rows
 from .xgboost import engine, training_matrix
 
@@ -29,7 +31,7 @@ _THREADS = 256  # a power of two: the sums of a block are halved until one is le
 _BLOCKS = 1_056  # eight for each of 132 multiprocessors, whatever the number of rows
 
 #: From so many rows on, a kernel of our own is worth the way of each tree to the host and back.
-MANY_ROWS = 10_000_000
+MANY_ROWS = 15_000_000
 
 _SOURCE = r"""
 #define EACH_ROW(i) for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; \
@@ -67,6 +69,13 @@ extern "C" __global__ void sums(const float* margin, const float* matrix, long l
   }
 }
 #endif
+
+extern "C" __global__ void finish(const double* of_block, long long blocks, double* total) {
+  double sum = 0.0;
+  for (long long j = threadIdx.x; j < blocks; j += blockDim.x)
+    sum += of_block[blockIdx.x * blocks + j];
+  sum_block(sum, total + blockIdx.x);
+}
 
 extern "C" __global__ void combine(const float* margin, const float* target, const float* matrix,
                                    const float* weights, const float* shift, const float* slope,
@@ -110,35 +119,6 @@ extern "C" __global__ void losses(const float* margin, const float* target, cons
   for (int k = 0; k < K + 2; ++k) sum_block(sum[k], of_block + k * gridDim.x + blockIdx.x);
 }
 """
-
-
-def require_cuda() -> Any:
-    """Return CuPy if it, a device and an XGBoost built for CUDA are there, or say what is not."""
-    cupy = load("cupy", "cuda")
-    try:
-        count = int(cupy.cuda.runtime.getDeviceCount())
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise ValueError(f"params['device'] asks for CUDA, but CuPy finds none: {error}") from None
-    if not count:
-        raise ValueError("params['device'] asks for CUDA, but there is no device; use 'cpu'")
-    if not engine().build_info().get("USE_CUDA", False):
-        raise MissingExtraError(
-            "this XGBoost was built without CUDA; run: pip uninstall xgboost-cpu && pip install "
-            "'unsway[cuda]'"
-        )
-    return cupy
-
-
-def place_of(device: str) -> AbstractContextManager[Any]:
-    """Return what makes a device such as ``"cuda:1"`` the present one."""
-    cupy = require_cuda()
-    _, _, number = device.partition(":")
-    if not number:
-        return cupy.cuda.Device()
-    count = int(cupy.cuda.runtime.getDeviceCount())
-    if not number.isdecimal() or int(number) >= count:
-        raise ValueError(f"params['device'] is {device!r}, but there are {count} CUDA devices")
-    return cupy.cuda.Device(int(number))
 
 
 def boosting_on(
@@ -209,6 +189,8 @@ class DeviceEngine:
             many = arrays is not np and len(train) >= MANY_ROWS
             by_kernel = many and is_simple(params, categorical=bool(table.levels))
             self._add_tree = TreeAdder(arrays) if by_kernel else None
+            self._arrays = arrays
+            self._newest: tuple[int, Any] | None = None
             order = "F" if by_kernel else "C"
             self._train, self._validation = (
                 _Scored(
@@ -221,7 +203,11 @@ class DeviceEngine:
             # without a device, and so the same trees.
             self._matrix = training_matrix(params, table, train, weights)
             self._params = params
-            self.booster = engine().Booster(params, cache=[self._matrix])
+            self._start(engine().Booster(params, cache=[self._matrix]))
+
+    def _start(self, booster: Any) -> None:
+        """Grow this booster from now on."""
+        self.booster, self._calls = booster, BoosterCalls(booster, self._matrix, self._arrays)
 
     @property
     def n_trees(self) -> int:
@@ -232,7 +218,7 @@ class DeviceEngine:
         """Grow one tree."""
         with self._place:
             gradient, curvature = derivatives(self._margin(self._train))
-            self.booster.boost(self._matrix, self.n_trees, grad=gradient, hess=curvature)
+            self._calls.boost(self.n_trees, gradient, curvature)
 
     def validation_margin(self) -> Any:
         """Return the margin of the validation rows, on the device."""
@@ -243,7 +229,7 @@ class DeviceEngine:
         """Return another engine on the same rows, with a copy of the trees and of the margins."""
         twin = copy(self)
         with self._place:
-            twin.booster = engine().Booster(self._params, cache=[self._matrix])
+            twin._start(engine().Booster(self._params, cache=[self._matrix]))
             if self.n_trees:
                 twin.booster.load_model(self.booster.save_raw(raw_format="ubj"))
             twin._train, twin._validation = (
@@ -257,16 +243,17 @@ class DeviceEngine:
         trees = self.n_trees
         if self._add_tree is not None:
             for tree in range(scored.trees, trees):
-                self._add_tree(self.booster, tree, scored.rows, scored.margin)
+                self._add_tree(self._nodes(tree), scored.rows, scored.margin)
         elif scored.trees < trees:
-            scored.margin += self.booster.inplace_predict(
-                scored.rows,
-                iteration_range=(scored.trees, trees),
-                predict_type="margin",
-                validate_features=False,
-            )
+            scored.margin += self._calls.added(scored.rows, scored.trees, trees)
         scored.trees = trees
         return scored.margin
+
+    def _nodes(self, tree: int) -> Any:
+        """Return a tree on the device, once for training and validation rows."""
+        if self._newest is None or self._newest[0] != tree:
+            self._newest = tree, self._arrays.asarray(nodes_of(self.booster, tree).view("i4"))
+        return self._newest[1]
 
 
 class CudaDerivatives(FusedDerivatives):
@@ -287,29 +274,29 @@ class CudaDerivatives(FusedDerivatives):
         cupy = load("cupy", "cuda")
         rows, self._count = self._matrix.shape
         spectral = not self._exact and self.objective.penalty.spectral is not None
-        self._kernels = _kernels(self.objective, exact=self._exact, spectral=spectral)
-        self._partial = cupy.empty((2, self._count, _BLOCKS), dtype=np.float64)
+        kernels = _kernels(self.objective, exact=self._exact, spectral=spectral)
+        self._sum_rows = _Sums(kernels, "sums", 2 * self._count) if self._count else None
+        self._combine_rows = kernels.get_function("combine")
+        self._factors = cupy.zeros(2 * self._count + 1, dtype=np.float32)
         self._gradient, self._curvature = (cupy.empty(rows, dtype=np.float32) for _ in range(2))
 
     def _sums(self, margin: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         sums = np.zeros((2, self._count))
-        if self._count:
-            self._launch("sums", margin, self._matrix, np.int64(len(margin)), self._partial)
-            sums = self._partial.sum(axis=-1).get()
+        if self._sum_rows is not None:
+            sums = self._sum_rows(margin, self._matrix, np.int64(len(margin))).reshape(2, -1)
         statistics, sizes = self.objective.penalty.reduce(sums)
         return statistics, sizes
 
     def _fill(self, margin: Any, slope: Singles, shares: Singles, strength: float) -> None:
-        factors = load("cupy", "cuda").asarray(np.concatenate([slope, shares, np.zeros(1, "f4")]))
+        if self._count:
+            self._factors[: self._count + len(shares)].set(np.concatenate([slope, shares]))
         share = 1 - strength if self._shift is None else 1.0
-        self._launch(
-            "combine", margin, *_columns(self.objective), factors, factors[self._count :],
+        given = (
+            margin, *_columns(self.objective), self._factors, self._factors[self._count :],
             np.float32(strength), np.float32(share), np.int64(len(margin)),
             self._gradient, self._curvature,
         )  # fmt: skip
-
-    def _launch(self, kernel: str, *given: Any) -> None:
-        self._kernels.get_function(kernel)((_BLOCKS,), (_THREADS,), given)
+        self._combine_rows((_BLOCKS,), (_THREADS,), given)
 
 
 class CudaLosses:
@@ -327,21 +314,35 @@ class CudaLosses:
     def __init__(self, objective: Objective, place: AbstractContextManager[Any]) -> None:
         self.objective = _on_device(objective)
         self._place = place
-        self._kernels = _kernels(self.objective, exact=False, spectral=False)
-        count = len(objective.penalty.names)
-        self._partial = load("cupy", "cuda").empty((count + 2, _BLOCKS), dtype=np.float64)
+        kernels = _kernels(self.objective, exact=False, spectral=False)
+        self._sums = _Sums(kernels, "losses", len(objective.penalty.names) + 2)
 
     def __call__(self, margin: Any) -> tuple[Losses, Floats]:
         """Return both losses, and ζ."""
         penalty, weight = self.objective.penalty, self.objective.total_weight
         with self._place:
-            given = (margin, *_columns(self.objective), np.int64(len(margin)), self._partial)
-            self._kernels.get_function("losses")((_BLOCKS,), (_THREADS,), given)
-            utility, fair, *sums = penalty.reduce(self._partial.sum(axis=-1).get())
+            found = self._sums(margin, *_columns(self.objective), np.int64(len(margin)))
+        utility, fair, *sums = penalty.reduce(found)
         statistics = np.array(sums)
         value = float(penalty.distance.value(statistics))
         fairness = value if self.objective.shift is None else float(fair) / weight
         return Losses(float(utility) / weight, fairness), statistics
+
+
+class _Sums:
+    """Sums over the rows by a kernel: of each block, then of all of them, in a fixed order."""
+
+    def __init__(self, kernels: Any, name: str, count: int) -> None:
+        empty = load("cupy", "cuda").empty
+        self._kernel, self._finish = kernels.get_function(name), kernels.get_function("finish")
+        self._of_block, self._total = empty((count, _BLOCKS)), empty(count)
+
+    def __call__(self, *given: Any) -> NDArray[np.float64]:
+        """Return the sums, on the host."""
+        self._kernel((_BLOCKS,), (_THREADS,), (*given, self._of_block))
+        blocks = np.int64(_BLOCKS)
+        self._finish((len(self._total),), (_THREADS,), (self._of_block, blocks, self._total))
+        return np.asarray(self._total.get())
 
 
 def _on_device(objective: Objective) -> Objective:

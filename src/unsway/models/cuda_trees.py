@@ -32,7 +32,7 @@ extern "C" __global__ void add_tree(const float* columns, const Node* nodes, lon
 }
 """
 
-_TYPES = {b"U": "u1", b"i": "i1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4", b"D": ">f8"}
+_TYPES = {"U": "u1", "i": "i1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
 
 #: A node of a tree as the kernel reads it.
 NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("right", "i4"), ("value", "f4")])
@@ -55,7 +55,7 @@ def nodes_of(booster: Any, tree: int) -> NDArray[Any]:
     >>> nodes_of(xgboost.train(params, rows, 1), 0)["value"].tolist()
     [1.0, -0.5, 0.5]
     """
-    raw = bytes(booster[tree : tree + 1].save_raw(raw_format="ubj"))
+    raw = booster[tree : tree + 1].save_raw(raw_format="ubj")
     nodes = np.empty(len(_array(raw, "left_children")), dtype=NODE)
     for name, key in (
         ("left", "left_children"),
@@ -68,7 +68,7 @@ def nodes_of(booster: Any, tree: int) -> NDArray[Any]:
     return nodes
 
 
-def _array(raw: bytes, key: str) -> NDArray[Any]:
+def _array(raw: bytearray, key: str) -> NDArray[Any]:
     """Return the array of numbers under a key of Universal Binary JSON: [$ type #L count data.
 
     Text formats would cost more than the kernel. Trees come after all names, so that the last match
@@ -76,7 +76,7 @@ def _array(raw: bytes, key: str) -> NDArray[Any]:
     """
     start = raw.rindex(key.encode() + b"[$") + len(key) + 2
     count = int.from_bytes(raw[start + 3 : start + 11], "big")
-    return np.frombuffer(raw, _TYPES[raw[start : start + 1]], count, start + 11)
+    return np.frombuffer(raw, _TYPES[chr(raw[start])], count, start + 11)
 
 
 class TreeAdder:
@@ -89,11 +89,9 @@ class TreeAdder:
     """
 
     def __init__(self, arrays: Any) -> None:
-        self._arrays = arrays
         module = arrays.RawModule(code=_SOURCE, options=("-DADD_TREE",))
         self._kernel = module.get_function("add_tree")
 
-    def __call__(self, booster: Any, tree: int, rows: Any, margin: Any) -> None:
+    def __call__(self, nodes: Any, rows: Any, margin: Any) -> None:
         """Add to the margin in place; the rows must be stored column by column."""
-        nodes = self._arrays.asarray(nodes_of(booster, tree).view("i4"))
         self._kernel((_BLOCKS,), (_THREADS,), (rows, nodes, np.int64(len(margin)), margin))

@@ -223,7 +223,7 @@ class FairXGBClassifier(BoostedClassifier):
     def _require_engine(self) -> None:
         engine()
         if self._cuda_device() is not None:
-            from .cuda import place_of
+            from .cuda_place import place_of
 
             place_of(str(self._cuda_device()))
 

@@ -1,0 +1,96 @@
+"""The CUDA device that a booster trains on, and where XGBoost takes its memory there."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Self
+
+from ..extras import MissingExtraError, load
+from .xgboost import engine
+
+_KEEP_ALL = 2**63 - 1  # bytes that a pool need not give back
+
+
+def require_cuda() -> Any:
+    """Return CuPy if it, a device and an XGBoost built for CUDA are there, or say what is not."""
+    cupy = load("cupy", "cuda")
+    try:
+        count = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise ValueError(f"params['device'] asks for CUDA, but CuPy finds none: {error}") from None
+    if not count:
+        raise ValueError("params['device'] asks for CUDA, but there is no device; use 'cpu'")
+    if not engine().build_info().get("USE_CUDA", False):
+        raise MissingExtraError(
+            "this XGBoost was built without CUDA; run: pip uninstall xgboost-cpu && pip install "
+            "'unsway[cuda]'"
+        )
+    return cupy
+
+
+def place_of(device: str) -> Place:
+    """Return the place that a device such as ``"cuda:1"`` names, or say why there is none."""
+    cupy = require_cuda()
+    _, _, number = device.partition(":")
+    if not number:
+        return Place(cupy, cupy.cuda.Device())
+    count = int(cupy.cuda.runtime.getDeviceCount())
+    if not number.isdecimal() or int(number) >= count:
+        raise ValueError(f"params['device'] is {device!r}, but there are {count} CUDA devices")
+    return Place(cupy, cupy.cuda.Device(int(number)))
+
+
+class Place:
+    """A device, made the present one by ``with``, with XGBoost's memory from the driver's pool.
+
+    A round asks for memory as large as the gradients and gives it back. Inside, the pool keeps it,
+    which saves up to a tenth of a round; on leaving, what XGBoost and the pool were told when the
+    place was made holds again. Where either has no pool, memory is asked for as ever.
+
+    Parameters
+    ----------
+    cupy : module
+        CuPy.
+    device : cupy.cuda.Device
+        The device.
+    """
+
+    def __init__(self, cupy: Any, device: Any) -> None:
+        self._device = device
+        self._runtime = cupy.cuda.runtime
+        self._depth = 0
+        self._pool, self._before = None, (False, 0)
+        if self._pools():
+            self._pool = self._runtime.deviceGetDefaultMemPool(device.id)
+            kept_bytes = self._runtime.memPoolGetAttribute(self._pool, self._threshold)
+            self._before = engine().get_config()["use_cuda_async_pool"], kept_bytes
+
+    def __enter__(self) -> Self:
+        self._device.__enter__()
+        if not self._depth and self._pool is not None:
+            self._tell(True, _KEEP_ALL)
+        self._depth += 1
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._depth -= 1
+        if not self._depth and self._pool is not None:
+            self._tell(*self._before)
+        self._device.__exit__(*error)
+
+    @property
+    def _threshold(self) -> int:
+        return int(self._runtime.cudaMemPoolAttrReleaseThreshold)
+
+    def _tell(self, pooled: bool, kept_bytes: int) -> None:
+        engine().set_config(use_cuda_async_pool=pooled)
+        self._runtime.memPoolSetAttribute(self._pool, self._threshold, kept_bytes)
+
+    def _pools(self) -> bool:
+        """Return whether both XGBoost, from 3.2 on, and the device can use a pool of the driver."""
+        built, known = engine().build_info(), engine().get_config()
+        own_pool = built.get("USE_RMM", False) or not built.get("USE_CUDA", False)
+        if own_pool or "use_cuda_async_pool" not in known or sys.platform == "win32":
+            return False
+        attribute = self._runtime.cudaDevAttrMemoryPoolsSupported
+        return bool(self._runtime.deviceGetAttribute(attribute, self._device.id))
