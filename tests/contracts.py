@@ -6,7 +6,6 @@ A new penalty is added to `CRITERIA`, new fair targets to `FAIR_TARGETS`, a new 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -331,23 +330,6 @@ CONTAINERS = {
 }
 
 each_container = pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
-
-
-def made_up_sensitive(X: Any) -> Any:
-    """Return a z for scikit-learn's checks, which know of no such argument.
-
-    It depends on a row's own values, so that a repeated row keeps its z. It swings with their sum,
-    so that the groups overlap in everything that grows with it.
-    """
-    table = X if hasattr(X, "shape") else np.asarray(X)
-    alternating = np.arange(table.shape[0]) % 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an infinite or complex X is for fit to refuse
-        try:
-            z = np.sin(10 * np.asarray(X, dtype=float).sum(axis=1)) > 0
-        except (TypeError, ValueError):  # so is a sparse one, or text
-            return alternating
-    return z if 0 < z.sum() < len(z) else alternating
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ Z = (RNG.random(200) < 0.3).astype(float)
 
 
 def test_folds_follow_the_rows_when_they_are_shuffled():
-    order = RNG.permutation(200)
+    order = np.random.default_rng(1).permutation(200)
     assert np.array_equal(fold_numbers(X, Z, 5)[order], fold_numbers(X[order], Z[order], 5))
 
 
@@ -37,7 +37,7 @@ def test_folds_are_unrelated_to_the_columns():
 def test_missing_values_and_categories_have_their_part():
     words = np.array(["a", "b", None, "c"] * 50, dtype=object)
     frame = pl.DataFrame({"number": [1.0, None] * 100, "word": words})
-    order = RNG.permutation(200)
+    order = np.random.default_rng(1).permutation(200)
     shuffled = frame[order.tolist()]
     assert np.array_equal(
         np.bincount(fold_numbers(frame, Z, 4)), np.bincount(fold_numbers(shuffled, Z[order], 4))

@@ -39,6 +39,8 @@ def test_the_examples_of_a_page_run(page, tmp_path):
     for package in ENGINES:
         if re.search(rf"^(from|import) {package}\b", code, flags=re.MULTILINE):
             pytest.importorskip(package, reason=f"{package} is not installed")
+    if "import Part, fit_here, together" in code:
+        pytest.importorskip("xgboost", "3.0", reason="a tracker's port needs XGBoost 3")
     result = run(code, tmp_path)
     assert result.returncode == 0, result.stderr
 

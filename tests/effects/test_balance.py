@@ -68,7 +68,7 @@ def test_raw_statistics_agree_with_numpy_and_scipy():
 
 
 def test_a_weight_of_two_moves_means_and_distances_as_a_repeated_row_does():
-    weights = RNG.integers(1, 4, 300)
+    weights = np.random.default_rng(1).integers(1, 4, 300)
     repeated = np.repeat(np.arange(300), weights)
     weighted, longer = balance(X, Z, sample_weight=weights), balance(X[repeated], Z[repeated])
     assert_close(weighted.means, longer.means, 1e-12)
@@ -166,7 +166,7 @@ def test_units_do_not_matter_even_far_from_zero():
 
 
 def test_row_order_does_not_matter():
-    order = RNG.permutation(300)
+    order = np.random.default_rng(1).permutation(300)
     found, again = balance(X, Z, propensity=B), balance(X[order], Z[order], propensity=B[order])
     np.testing.assert_allclose(found.differences, again.differences, atol=1e-12)
     np.testing.assert_allclose(found.distances, again.distances, atol=1e-12)

@@ -82,7 +82,7 @@ def test_a_love_plot_marks_infinite_differences_at_its_edge():
 
 
 def test_a_love_plot_keeps_the_lines_that_differ_most():
-    found = balance(RNG.normal(size=(400, 12)) + Z[:, None] * np.arange(12), Z)
+    found = balance(np.random.default_rng(1).normal(size=(400, 12)) + Z[:, None] * np.arange(12), Z)
     ax = draw(plot_balance(found, max_lines=3))
     assert [text.get_text() for text in ax.get_yticklabels()] == [
         found.names[line] for line in np.argsort(np.abs(found.differences[:, 0]))[-3:]

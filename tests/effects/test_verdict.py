@@ -24,7 +24,7 @@ OVERLAP, BALANCE = overlap(B, Z), balance(X, Z, propensity=B)
 def spread(within, n=2_000):
     """Return a mean-field result with this spread of the effect within bins."""
     tau = 0.2 + within * X[:n, 1]
-    y = Z[:n] * tau + RNG.normal(size=n)
+    y = Z[:n] * tau + np.random.default_rng(1).normal(size=n)
     return mean_field(tau, B[:n], y=y, z=Z[:n], mu0=np.zeros(n))
 
 
@@ -110,7 +110,7 @@ def test_worlds_are_judged_by_their_overlap(world, level):
     ],
 )
 def test_every_threshold_decides_its_finding(changed, name):
-    data = (overlap(B, Z, low=0.25, high=0.75), BALANCE, spread(0.15))
+    data = (overlap(B, Z, low=0.25, high=0.75), BALANCE, spread(0.1))
     assert finding(verdict(*data), name).passed
     strict = finding(verdict(*data, thresholds=Thresholds(**changed)), name)
     assert not strict.passed

@@ -1,19 +1,30 @@
 """The boosted classifiers keep scikit-learn's contract, with z handed to them by name."""
 
 import pickle
+from importlib.util import find_spec
+from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
-from contracts import ENGINES, each_engine, engine_params, fair_target, made_up_sensitive
+from contracts import ENGINES, each_engine, fair_target
+from scikit_learn_contract import (
+    CHECKED,
+    MakesUpSensitive,
+    StopsOnTrainingRows,
+    assert_a_pipeline_routes_roles,
+    assert_cross_validate_cuts_roles,
+    assert_renamed_columns_are_refused,
+    assert_reordered_columns_are_refused,
+    checks_of,
+    frame_of,
+)
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.preprocessing import StandardScaler
 
 from unsway import (
     DirectEffect,
@@ -29,68 +40,37 @@ from unsway.effects import nuisance
 TINY = Schedule(ramp_steps=2, max_steps=10)
 
 
-class WithSensitive:
-    """Makes up a z where none is given, and stops early on the training rows.
-
-    scikit-learn's checks know of no z, and hand in too few rows for a hold-out.
-    """
-
-    def fit(self, X, y, *, sensitive_features=None, sample_weight=None):
-        z = made_up_sensitive(X) if sensitive_features is None else sensitive_features
-        eval_set = (X, y, z) if sample_weight is None else (X, y, z, sample_weight)
-        return super().fit(
-            X, y, sensitive_features=z, sample_weight=sample_weight, eval_set=eval_set
-        )
-
-
-class XGBWithSensitive(WithSensitive, FairXGBClassifier):
+class XGBWithSensitive(MakesUpSensitive, StopsOnTrainingRows, FairXGBClassifier):
     pass
 
 
-class LGBMWithSensitive(WithSensitive, FairLGBMClassifier):
+class LGBMWithSensitive(MakesUpSensitive, StopsOnTrainingRows, FairLGBMClassifier):
     pass
 
 
 WITH_SENSITIVE = {"xgboost": XGBWithSensitive, "lightgbm": LGBMWithSensitive}
-EXPECTED_FAILURES = {
-    ("xgboost", "check_sample_weight_equivalence_on_dense_data"): (
+WHY_WEIGHTS_ARE_NOT_ROWS = {
+    "xgboost": (
         "margins are float32: they agree to one unit of it, 1.2e-7, where the check asks for 1e-7"
     ),
-    ("lightgbm", "check_sample_weight_equivalence_on_dense_data"): (
+    "lightgbm": (
         "LightGBM itself bins rows of weight 0, and counts rows in a leaf without their weights"
     ),
 }
 
-# A propensity that sees one number per row cannot tell the groups apart even where columns
-# outnumber rows.
-sum_of_columns = FunctionTransformer(np.nansum, kw_args={"axis": 1, "keepdims": True})
-exact = LogisticRegression(solver="newton-cholesky", tol=1e-12)
-simple = make_pipeline(sum_of_columns, exact)
-CHECKED = (
-    Parity(),
-    DirectEffect(propensity=simple),
-    FairTarget(outcome_model=simple, propensity_model=simple, cv=1, max_extreme_share=1),
-)
-
 
 def checks():
-    for engine in engine_params():
-        if engine.marks[0].args[0]:
-            continue  # not installed
-        for criterion in CHECKED:
-            (found,) = engine.values
-            model = WITH_SENSITIVE[found.name](
-                criterion, 0.3, params=found.fine, schedule=TINY, n_jobs=1
-            )
-            for estimator, check in estimator_checks_generator(model):
-                reason = EXPECTED_FAILURES.get((found.name, check.func.__name__))
-                marks = (
-                    [pytest.mark.xfail(reason=reason, strict=found.name != "xgboost")]
-                    if reason
-                    else []
-                )
-                label = f"{found.name}-{type(criterion).__name__}-{check.func.__name__}"
-                yield pytest.param(estimator, check, marks=marks, id=label)
+    for engine, name in product(filter(find_spec, ENGINES), CHECKED):
+        model = WITH_SENSITIVE[engine](
+            CHECKED[name], 0.3, params=ENGINES[engine].fine, schedule=TINY, n_jobs=1
+        )
+        reason = WHY_WEIGHTS_ARE_NOT_ROWS[engine]
+        yield from checks_of(
+            model,
+            f"{engine}-{name}-",
+            failures={"check_sample_weight_equivalence_on_dense_data": reason},
+            strict=engine != "xgboost",
+        )
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
@@ -104,12 +84,6 @@ def data():
     return make_synthetic(600, random_state=0)
 
 
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
 def classifier(engine, criterion=None, strength=0.5, **settings):
     return engine.classifier(criterion or Parity(), strength, **{"schedule": TINY, **settings})
 
@@ -118,10 +92,6 @@ def asking(engine, criterion=None):
     return classifier(engine, criterion).set_fit_request(
         sensitive_features=True, sample_weight=True
     )
-
-
-def frame_of(data):
-    return pd.DataFrame(data.X, columns=list(data.feature_names))
 
 
 def fitted(engine, data, X=None, **settings):
@@ -164,12 +134,7 @@ def test_a_model_that_is_not_fitted_says_so(engine, data):
 
 @each_engine
 def test_a_pipeline_routes_sensitive_features_and_weights(engine, data, routing):
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, len(data.y))
-    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), asking(engine))
-    pipeline.fit(data.X, data.y, sensitive_features=data.z, sample_weight=weights)
-    scaled = StandardScaler().fit_transform(data.X)
-    alone = classifier(engine).fit(scaled, data.y, sensitive_features=data.z, sample_weight=weights)
-    np.testing.assert_array_equal(pipeline.predict_proba(data.X), alone.predict_proba(scaled))
+    assert_a_pipeline_routes_roles(asking(engine), data)
 
 
 @each_engine
@@ -220,21 +185,8 @@ def test_a_penalty_is_at_nine_tenths_by_default(engine, data):
 @each_engine
 def test_cross_validate_cuts_sensitive_features_and_weights_with_the_rows(engine, data, routing):
     weights = np.random.default_rng(1).integers(1, 3, len(data.y))
-    result = cross_validate(
-        asking(engine).set_score_request(sample_weight=False),
-        data.X,
-        data.y,
-        params={"sensitive_features": data.z, "sample_weight": weights},
-        cv=[(np.arange(400), np.arange(400, 600))],
-        return_estimator=True,
-        error_score="raise",
-    )
-    by_hand = classifier(engine).fit(
-        data.X[:400], data.y[:400], sensitive_features=data.z[:400], sample_weight=weights[:400]
-    )
-    np.testing.assert_array_equal(
-        result["estimator"][0].predict_proba(data.X), by_hand.predict_proba(data.X)
-    )
+    model = asking(engine).set_score_request(sample_weight=False)
+    assert_cross_validate_cuts_roles(model, data, sensitive_features=data.z, sample_weight=weights)
 
 
 @each_engine
@@ -260,18 +212,12 @@ def test_a_fitted_model_holds_nothing_as_long_as_the_data(engine, criterion):
 
 @each_engine
 def test_renamed_columns_are_refused(engine, data):
-    frame = frame_of(data)
-    model = fitted(engine, data, X=frame)
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame.rename(columns={"safe_0": "unheard_of"}))
+    assert_renamed_columns_are_refused(classifier(engine), data)
 
 
 @each_engine
 def test_reordered_columns_are_refused(engine, data):
-    frame = frame_of(data)
-    model = fitted(engine, data, X=frame)
-    with pytest.raises(ValueError, match="must be in the same order"):
-        model.predict_proba(frame[frame.columns[::-1]])
+    assert_reordered_columns_are_refused(classifier(engine), data)
 
 
 @each_engine

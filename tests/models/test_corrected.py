@@ -3,24 +3,21 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
-import sklearn
 from contracts import (
     CONTAINERS,
+    EXACT,
     direct_effect,
     each_container,
-    made_up_sensitive,
     mixed_columns,
 )
+from scikit_learn_contract import CHECKED, MakesUpSensitive, checks_of, frame_of
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
-from sklearn.utils.fixes import parse_version
+from sklearn.preprocessing import StandardScaler
 
 from unsway import DirectEffect, Parity, Propensity, make_synthetic, make_world, score_gap
 from unsway.effects import fit_surrogate
@@ -40,12 +37,6 @@ def data():
 def fitted(data):
     model = DirectEffectCorrector(exact, criterion=quick)
     return model.fit(data.X, data.y, sensitive_features=data.z)
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 # --- what it computes ----------------------------------------------------------------------------
@@ -213,36 +204,14 @@ def test_the_warning_is_the_users_to_set():
 # --- scikit-learn's contract ---------------------------------------------------------------------
 
 
-class WithSensitive(DirectEffectCorrector):
-    """Makes up a z where none is given: scikit-learn's checks know of no such argument."""
-
-    def fit(self, X, y, *, sensitive_features=None, sample_weight=None):
-        z = made_up_sensitive(X) if sensitive_features is None else sensitive_features
-        return super().fit(X, y, sensitive_features=z, sample_weight=sample_weight)
+class WithSensitive(MakesUpSensitive, DirectEffectCorrector):
+    pass
 
 
-# Before 1.7 the check codes the labels by whichever comes first, and shuffles one of its two sets.
-EXPECTED_FAILURES = (
-    {"check_sample_weight_equivalence_on_dense_data": "the check itself fits two different labels"}
-    if parse_version(sklearn.__version__) < parse_version("1.7")
-    else {}
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    checks_of(WithSensitive(EXACT, criterion=CHECKED["DirectEffect"], max_clipped_share=1)),
 )
-
-
-def checks():
-    # A propensity that sees one number per row cannot tell the groups apart even where columns
-    # outnumber rows.
-    total = FunctionTransformer(np.sum, validate=True, kw_args={"axis": 1, "keepdims": True})
-    regular = LogisticRegression(solver="newton-cholesky", tol=1e-12)
-    criterion = DirectEffect(propensity=make_pipeline(total, regular))
-    model = WithSensitive(regular, criterion=criterion, max_clipped_share=1)
-    for estimator, check in estimator_checks_generator(model):
-        reason = EXPECTED_FAILURES.get(check.func.__name__)
-        marks = [pytest.mark.xfail(reason=reason)] if reason else []
-        yield pytest.param(estimator, check, marks=marks, id=check.func.__name__)
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_the_estimator_passes_scikit_learns_check(estimator, check):
     check(estimator)
 
@@ -319,7 +288,7 @@ def test_every_container_gives_the_same_scores(container):
 
 
 def test_names_of_columns_are_kept(data):
-    frame = pd.DataFrame(data.X, columns=list(data.feature_names))
+    frame = frame_of(data)
     model = DirectEffectCorrector(exact, criterion=quick)
     model.fit(frame, data.y, sensitive_features=data.z)
     assert model.feature_names_in_.tolist() == list(data.feature_names)

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-import sklearn
 from contracts import (
     CONTAINERS,
     EXACT,
@@ -13,9 +12,9 @@ from contracts import (
     each_container,
     each_engine,
     fair_target,
-    made_up_sensitive,
     mixed_columns,
 )
+from scikit_learn_contract import CHECKED, MakesUpSensitive, checks_of
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
@@ -23,11 +22,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import estimator_checks_generator
-from sklearn.utils.fixes import parse_version
 
 from unsway import (
     DirectEffect,
@@ -56,12 +53,6 @@ def data():
 @pytest.fixture(scope="module")
 def fitted_target(data):
     return fair_target().fit(data.X, data.z.astype(float), y=data.y.astype(float))
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 def fit(model, data, **handed):
@@ -387,33 +378,13 @@ def test_catboost_may_be_the_classifier():
 # --- its contract --------------------------------------------------------------------------------
 
 
-class WithSensitive(FairTargetClassifier):
-    """Makes up a z where none is given: scikit-learn's checks know of no such argument."""
-
-    def fit(self, X, y, *, sensitive_features=None, sample_weight=None):
-        z = made_up_sensitive(X) if sensitive_features is None else sensitive_features
-        return super().fit(X, y, sensitive_features=z, sample_weight=sample_weight)
+class WithSensitive(MakesUpSensitive, FairTargetClassifier):
+    pass
 
 
-# Before 1.7 the check codes the labels by whichever comes first, and shuffles one of its two sets.
-EXPECTED_FAILURES = (
-    {"check_sample_weight_equivalence_on_dense_data": "the check itself fits two different labels"}
-    if parse_version(sklearn.__version__) < parse_version("1.7")
-    else {}
+@pytest.mark.parametrize(
+    ("estimator", "check"), checks_of(WithSensitive(EXACT, criterion=CHECKED["FairTarget"]))
 )
-
-
-def checks():
-    total = FunctionTransformer(np.sum, validate=True, kw_args={"axis": 1, "keepdims": True})
-    simple = make_pipeline(total, EXACT)
-    criterion = FairTarget(outcome_model=simple, propensity_model=simple, cv=1, max_extreme_share=1)
-    for estimator, check in estimator_checks_generator(WithSensitive(EXACT, criterion=criterion)):
-        reason = EXPECTED_FAILURES.get(check.func.__name__)
-        marks = [pytest.mark.xfail(reason=reason)] if reason else []
-        yield pytest.param(estimator, check, marks=marks, id=check.func.__name__)
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_the_estimator_passes_scikit_learns_check(estimator, check, monkeypatch):
     monkeypatch.setattr(nuisance, "MIN_LEVEL_ROWS", 1)  # the checks hand in fewer
     check(estimator)

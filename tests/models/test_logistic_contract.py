@@ -6,59 +6,35 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from contracts import fair_target, made_up_sensitive
+from contracts import fair_target
+from scikit_learn_contract import (
+    CHECKED,
+    MakesUpSensitive,
+    assert_a_pipeline_routes_roles,
+    assert_cross_validate_cuts_roles,
+    assert_renamed_columns_are_refused,
+    assert_reordered_columns_are_refused,
+    checks_of,
+    frame_of,
+)
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
-from sklearn.utils.fixes import parse_version
+from sklearn.preprocessing import StandardScaler
 
 from unsway import DirectEffect, FairLogisticRegression, FairTarget, Parity, make_synthetic
 from unsway.effects import nuisance
 
-# Before 1.7 the check codes the labels by whichever comes first, and shuffles one of its two sets.
-EXPECTED_FAILURES = (
-    {"check_sample_weight_equivalence_on_dense_data": "the check itself fits two different labels"}
-    if parse_version(sklearn.__version__) < parse_version("1.7")
-    else {}
-)
 
-
-class WithSensitive(FairLogisticRegression):
-    """Makes up a z where none is given: scikit-learn's checks know of no such argument.
-
-    It depends on a row's own values, so that a repeated row keeps its z. It swings with their sum,
-    so that the groups overlap in everything that grows with it.
-    """
-
-    def fit(self, X, y, *, sensitive_features=None, sample_weight=None):
-        z = made_up_sensitive(X) if sensitive_features is None else sensitive_features
-        return super().fit(X, y, sensitive_features=z, sample_weight=sample_weight)
-
-
-# A propensity that sees one number per row cannot tell the groups apart even where columns
-# outnumber rows.
-sum_of_columns = FunctionTransformer(np.sum, validate=True, kw_args={"axis": 1, "keepdims": True})
-exact = LogisticRegression(solver="newton-cholesky", tol=1e-12)
-simple = make_pipeline(sum_of_columns, exact)
-CHECKED = (
-    Parity(),
-    DirectEffect(propensity=simple),
-    FairTarget(outcome_model=simple, propensity_model=simple, cv=1, max_extreme_share=1),
-)
+class WithSensitive(MakesUpSensitive, FairLogisticRegression):
+    pass
 
 
 def checks():
-    for criterion in CHECKED:
+    for name, criterion in CHECKED.items():
         model = WithSensitive(criterion, strength=0.5, l2=0.01, tol=1e-10)
-        for estimator, check in estimator_checks_generator(model):
-            name = check.func.__name__
-            reason = EXPECTED_FAILURES.get(name)
-            marks = [pytest.mark.xfail(reason=reason)] if reason else []
-            label = f"{type(criterion).__name__}-{name}"
-            yield pytest.param(estimator, check, marks=marks, id=label)
+        yield from checks_of(model, f"{name}-")
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
@@ -72,19 +48,9 @@ def data():
     return make_synthetic(1_000, random_state=0)
 
 
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
 def asking(criterion):
     model = FairLogisticRegression(criterion, strength=0.5)
     return model.set_fit_request(sensitive_features=True, sample_weight=True)
-
-
-def frame_of(data):
-    return pd.DataFrame(data.X, columns=list(data.feature_names))
 
 
 def test_a_clone_has_the_same_parameters_and_no_fitted_attribute(data):
@@ -131,16 +97,7 @@ def test_a_fit_request_names_both_arguments(routing):
 
 
 def test_a_pipeline_routes_sensitive_features_and_weights(data, routing):
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, len(data.y))
-    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), asking(None))
-    pipeline.fit(data.X, data.y, sensitive_features=data.z, sample_weight=weights)
-    alone = FairLogisticRegression(strength=0.5).fit(
-        StandardScaler().fit_transform(data.X),
-        data.y,
-        sensitive_features=data.z,
-        sample_weight=weights,
-    )
-    np.testing.assert_allclose(pipeline[-1].coef_, alone.coef_, rtol=1e-12)
+    assert_a_pipeline_routes_roles(asking(None), data)
 
 
 def test_a_pipeline_without_a_request_refuses_sensitive_features(data, routing):
@@ -193,19 +150,8 @@ def test_grid_search_over_the_criterion_compares_criteria(data, routing):
 
 def test_cross_validate_cuts_sensitive_features_and_weights_with_the_rows(data, routing):
     weights = np.random.default_rng(1).integers(1, 3, len(data.y))
-    result = cross_validate(
-        asking(Parity()).set_score_request(sample_weight=False),
-        data.X,
-        data.y,
-        params={"sensitive_features": data.z, "sample_weight": weights},
-        cv=[(np.arange(500), np.arange(500, 1_000))],
-        return_estimator=True,
-        error_score="raise",
-    )
-    by_hand = FairLogisticRegression(Parity(), strength=0.5).fit(
-        data.X[:500], data.y[:500], sensitive_features=data.z[:500], sample_weight=weights[:500]
-    )
-    np.testing.assert_array_equal(result["estimator"][0].coef_, by_hand.coef_)
+    model = asking(Parity()).set_score_request(sample_weight=False)
+    assert_cross_validate_cuts_roles(model, data, sensitive_features=data.z, sample_weight=weights)
 
 
 @pytest.mark.parametrize(
@@ -234,17 +180,11 @@ def test_column_names_are_kept(data):
 
 
 def test_renamed_columns_are_refused(data):
-    frame = frame_of(data)
-    model = FairLogisticRegression(Parity()).fit(frame, data.y, sensitive_features=data.z)
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame.rename(columns={"safe_0": "unheard_of"}))
+    assert_renamed_columns_are_refused(FairLogisticRegression(Parity()), data)
 
 
 def test_reordered_columns_are_refused(data):
-    frame = frame_of(data)
-    model = FairLogisticRegression(Parity()).fit(frame, data.y, sensitive_features=data.z)
-    with pytest.raises(ValueError, match="must be in the same order"):
-        model.predict_proba(frame[frame.columns[::-1]])
+    assert_reordered_columns_are_refused(FairLogisticRegression(Parity()), data)
 
 
 def test_an_array_has_no_column_names(data):

@@ -5,17 +5,20 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
-from contracts import CONTAINERS, each_container, made_up_sensitive, mixed_columns
+from contracts import CONTAINERS, EXACT, each_container, mixed_columns
+from scikit_learn_contract import (
+    MakesUpSensitive,
+    assert_cross_validate_cuts_roles,
+    checks_of,
+    frame_of,
+)
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
-from sklearn.utils.fixes import parse_version
 
 from unsway import make_synthetic, make_world, score_gap
 from unsway.models.marginalized import LEARNERS, MarginalizedClassifier
@@ -28,12 +31,6 @@ each_learner = pytest.mark.parametrize("learner", LEARNERS)
 @pytest.fixture(scope="module")
 def data():
     return make_synthetic(1_000, random_state=0)
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 # --- what it computes ----------------------------------------------------------------------------
@@ -162,7 +159,7 @@ def test_every_container_gives_the_same_scores(container, learner):
 
 
 def test_numbers_in_a_frame_reach_the_inner_model_by_name(data):
-    frame = pd.DataFrame(data.X, columns=list(data.feature_names))
+    frame = frame_of(data)
     model = MarginalizedClassifier(exact).fit(frame, data.y, sensitive_features=data.z)
     assert model.feature_names_in_.tolist() == list(data.feature_names)
     assert model.n_features_in_ == 16
@@ -178,31 +175,11 @@ def test_the_default_treats_a_column_of_very_many_levels_as_codes():
 # --- scikit-learn's contract ---------------------------------------------------------------------
 
 
-class WithSensitive(MarginalizedClassifier):
-    """Makes up a z where none is given: scikit-learn's checks know of no such argument."""
-
-    def fit(self, X, y, *, sensitive_features=None, sample_weight=None):
-        z = made_up_sensitive(X) if sensitive_features is None else sensitive_features
-        return super().fit(X, y, sensitive_features=z, sample_weight=sample_weight)
+class WithSensitive(MakesUpSensitive, MarginalizedClassifier):
+    pass
 
 
-# Before 1.7 the check codes the labels by whichever comes first, and shuffles one of its two sets.
-EXPECTED_FAILURES = (
-    {"check_sample_weight_equivalence_on_dense_data": "the check itself fits two different labels"}
-    if parse_version(sklearn.__version__) < parse_version("1.7")
-    else {}
-)
-
-
-def checks():
-    regular = LogisticRegression(solver="newton-cholesky", tol=1e-12)
-    for estimator, check in estimator_checks_generator(WithSensitive(regular)):
-        reason = EXPECTED_FAILURES.get(check.func.__name__)
-        marks = [pytest.mark.xfail(reason=reason)] if reason else []
-        yield pytest.param(estimator, check, marks=marks, id=check.func.__name__)
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+@pytest.mark.parametrize(("estimator", "check"), checks_of(WithSensitive(EXACT)))
 def test_the_estimator_passes_scikit_learns_check(estimator, check):
     check(estimator)
 
@@ -244,19 +221,7 @@ def test_grid_search_reaches_the_inner_model_and_routes_sensitive_features(data,
 
 def test_cross_validate_cuts_sensitive_features_with_the_rows(data, routing):
     model = MarginalizedClassifier(exact).set_fit_request(sensitive_features=True)
-    result = cross_validate(
-        model,
-        data.X,
-        data.y,
-        params={"sensitive_features": data.z},
-        cv=[(np.arange(500), np.arange(500, 1_000))],
-        return_estimator=True,
-        error_score="raise",
-    )
-    by_hand = clone(model).fit(data.X[:500], data.y[:500], sensitive_features=data.z[:500])
-    np.testing.assert_array_equal(
-        result["estimator"][0].predict_proba(data.X), by_hand.predict_proba(data.X)
-    )
+    assert_cross_validate_cuts_roles(model, data, sensitive_features=data.z)
 
 
 @each_learner

@@ -103,7 +103,7 @@ class DirectEffect(BaseEstimator):
         self, X: Any, z: Floats, sample_weight: Floats | None = None, *, y: Floats | None = None
     ) -> FittedDirectEffect:
         """Fit the propensity score on these rows; z is 0/1."""
-        self._check()
+        self.check_settings()
         model = self._propensity()
         scores = model.fit_predict(X, z, sample_weight)
         warn_about_extremes(scores, self.max_extreme_share)
@@ -116,7 +116,7 @@ class DirectEffect(BaseEstimator):
 
         Where the rows are spread over workers, ``reduce`` sums a small array over all of them.
         """
-        self._check()
+        self.check_settings()
         warn_about_extremes(scores, self.max_extreme_share, reduce)
         return FittedDirectEffect(clone(self), propensity, scores)
 
@@ -127,7 +127,8 @@ class DirectEffect(BaseEstimator):
             return clone(self.propensity)
         return Propensity(self.propensity)
 
-    def _check(self) -> None:
+    def check_settings(self) -> None:
+        """Refuse settings that are unknown or do not go together."""
         for name, choices in (
             ("norm", NORMS),
             ("basis", BASES),

@@ -16,18 +16,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..roles import Column, columns
 
+#: A matrix with a smaller share of numbers other than 0 is held sparse.
+SPARSE_SHARE = 0.25
+
 
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Scale numbers, mark and fill what is missing, and one-hot the categories of a table.
 
     Numeric and boolean columns get the median where missing plus a 0/1 column that says so; every
-    other column is one-hot, a missing value being a level and an unseen level all zeros.
+    other column is one-hot, a missing value being a level and an unseen level all zeros. What is 0
+    or 1 is left so, whether it came one-hot or became it here: scaled, a rare level would count for
+    more than a frequent one, and a wide table could not be sparse.
 
     Examples
     --------
     >>> import numpy as np
     >>> TableEncoder().fit_transform(np.array([[1.0], [3.0], [np.nan]])).round(2).tolist()
-    [[-1.22, -0.71], [1.22, -0.71], [0.0, 1.41]]
+    [[-1.22, 0.0], [1.22, 0.0], [0.0, 1.0]]
     """
 
     def fit(self, X: Any, y: None = None) -> Self:
@@ -36,10 +41,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.numeric_ = [column.name for column in table if not column.categorical]
         self.categorical_ = [column.name for column in table if column.categorical]
         self.numbers_ = self.levels_ = None
+        self.sparse_ = bool(self.categorical_)
         if self.numeric_:
             imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-            self.numbers_ = make_pipeline(imputer, StandardScaler())
-            self.numbers_.fit(_numbers(table, self.numeric_))
+            self.numbers_ = make_pipeline(imputer, _Scaler())
+            matrix = self.numbers_.fit_transform(_numbers(table, self.numeric_))
+            self.sparse_ |= np.count_nonzero(matrix) < SPARSE_SHARE * matrix.size
         if self.categorical_:
             self.levels_ = OneHotEncoder(handle_unknown="ignore")
             texts = [column.values for column in table if column.categorical]
@@ -47,16 +54,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the matrix: dense without categories, sparse with them."""
+        """Return the matrix: sparse with categories, or where most of it is 0."""
         check_is_fitted(self, "numeric_")
         table = list(columns(X))
         parts = []
         if self.numbers_ is not None:
-            parts.append(self.numbers_.transform(_numbers(table, self.numeric_)))
+            numbers = self.numbers_.transform(_numbers(table, self.numeric_))
+            parts.append(sparse.csr_matrix(numbers) if self.sparse_ else numbers)
         if self.levels_ is not None:
             texts = map(_texts, _select(table, self.categorical_), self.levels_.categories_)
             parts.append(self.levels_.transform(np.column_stack(list(texts))))
-        return parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
+        return sparse.hstack(parts, format="csr") if self.sparse_ else parts[0]
+
+
+class _Scaler(StandardScaler):
+    """Standardises columns, but for those that hold 0 and 1 alone."""
+
+    def fit(self, X: NDArray[np.float64], y: None = None) -> Self:
+        super().fit(X)
+        flags = ((X == 0) | (X == 1)).all(axis=0) & (self.var_ > 0)
+        self.mean_[flags], self.scale_[flags] = 0.0, 1.0
+        return self
 
 
 def _select(table: list[Column], names: list[str]) -> list[Column]:

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from ..core import Losses, Objective, Schedule, Step
 from ..core.fused import BOOSTING_CURVATURES, FusedDerivatives
 from ..core.schedule import Run
-from ..criteria import FairTarget, choose_strength
-from ..roles import Floats, check_roles
-from ..tables import EngineTable, check_table
-from .margins import MarginClassifier, show_steps
+from ..criteria import choose_strength
+from ..roles import Floats
+from .margins import show_steps
 from .objectives import check_learning_rate
-from .rows import Rows, hold_out_rows, rows_beside
+from .rows import Rows
+from .scheduled import ScheduledClassifier
 
 Derivatives = Callable[[NDArray[Any]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
@@ -110,7 +108,7 @@ class Boosting:
                 series.append(float(value))
 
 
-class BoostedClassifier(MarginClassifier, BaseEstimator, ABC):
+class BoostedClassifier(ScheduledClassifier):
     """Boosted trees that minimise (1−λ)·log-loss + λ·penalty; an engine file says how they grow.
 
     See `FairXGBClassifier` for the parameters.
@@ -148,34 +146,6 @@ class BoostedClassifier(MarginClassifier, BaseEstimator, ABC):
         self.progress = progress
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        eval_set: tuple[Any, ...] | None = None,
-    ) -> Self:
-        """Fit on covariates X, binary labels y and the sensitive attribute.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-            Covariates, without the sensitive attribute. NaN and categories go to the engine.
-        y : column of length n_samples
-            Labels of two classes.
-        sensitive_features : column of length n_samples
-            The sensitive attribute, two levels. Not needed after ``fit``.
-        sample_weight : column of length n_samples, optional
-            Weights of the rows.
-        eval_set : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight)
-            Rows to stop early by; a stratified part of the training rows by default.
-        """
-        fresh = copy(self)._fit(X, y, sensitive_features, sample_weight, eval_set)
-        self.__dict__ = fresh.__dict__  # at once, so that a refit that fails changes nothing
-        return self
 
     def fit_path(
         self,
@@ -230,20 +200,7 @@ class BoostedClassifier(MarginClassifier, BaseEstimator, ABC):
     ) -> Boosting:
         """Check every input, fit the criterion, and put the rows before the first tree."""
         self._check_settings()
-        X = self._checked(X, reset=True)
-        roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
-        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
-        self.table_ = EngineTable.of(X)
-        given = (X, self.table_.matrix(X), roles, self._criterion())
-        if eval_set is not None:
-            return self._boosting(*rows_beside(*given, eval_set, self._read))
-        fraction, seed = self.validation_fraction, self.random_state
-        return self._boosting(*hold_out_rows(*given, fraction=fraction, seed=seed))
-
-    def _read(self, X: Any) -> tuple[Any, NDArray[Any]]:
-        """Check a table like that of the training rows, and return it with its matrix."""
-        X = self._checked(X, reset=False)
-        return X, self.table_.matrix(X)
+        return self._boosting(*self._rows(X, y, sensitive_features, sample_weight, eval_set))
 
     def _boosting(self, train: Rows, validation: Rows) -> Boosting:
         """Return the rows with engine and objective, before the first tree."""
@@ -260,39 +217,13 @@ class BoostedClassifier(MarginClassifier, BaseEstimator, ABC):
         self.evals_result_ = boosting.history
         self.booster_ = self._finished(boosting.engine, self.best_iteration_)
 
-    def _criterion(self) -> Any:
-        return FairTarget() if self.criterion is None else self.criterion
-
-    def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Check the shape and the names of a table; numbers may be missing, words may stand."""
-        X = check_table(X, smallest=2 if reset else 1)
-        validate_data(self, X, skip_check_array=True, reset=reset)
-        return X
-
     def _check_settings(self) -> None:
-        self._require_engine()
-        self.strength_ = choose_strength(self._criterion(), self.strength)
-        if not isinstance(self.validation_fraction, Real):
-            raise TypeError(
-                f"validation_fraction must be a number; got {self.validation_fraction!r}"
-            )
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(
-                f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}"
-            )
+        super()._check_settings()
         if self.curvature not in BOOSTING_CURVATURES:
             raise ValueError(
                 f"unknown curvature {self.curvature!r}; choose from "
                 f"{', '.join(BOOSTING_CURVATURES)}"
             )
-        if not isinstance(self.random_state, Integral) or self.random_state < 0:
-            raise ValueError(
-                f"random_state must be an integer of at least 0; got {self.random_state!r}"
-            )
-        if not isinstance(self.schedule, Schedule | None):
-            raise TypeError(f"schedule must be a Schedule; got {self.schedule!r}")
-        if not (self.callback is None or callable(self.callback)):
-            raise TypeError(f"callback must be callable; got {self.callback!r}")
         self._check_params()
 
     def _check_params(self) -> None:
@@ -322,10 +253,6 @@ class BoostedClassifier(MarginClassifier, BaseEstimator, ABC):
         return show_steps(self.callback, progress=self.progress, unit="round")
 
     @abstractmethod
-    def _require_engine(self) -> None:
-        """Raise, with the pip line, if the engine is not installed."""
-
-    @abstractmethod
     def _engine(
         self, train: NDArray[Any], validation: NDArray[Any], weights: Floats | None
     ) -> Engine:
@@ -346,9 +273,3 @@ class BoostedClassifier(MarginClassifier, BaseEstimator, ABC):
     @abstractmethod
     def _gains(self) -> Floats:
         """Return what the splits on each column gained."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = tags.input_tags.string = True
-        return tags

@@ -3,17 +3,20 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
-import sklearn
-from contracts import fair_target, made_up_sensitive
+from contracts import fair_target
+from scikit_learn_contract import (
+    MakesUpSensitive,
+    StopsOnTrainingRows,
+    assert_renamed_columns_are_refused,
+    checks_of,
+)
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from unsway import DirectEffect, FairTarget, Parity, Schedule, make_synthetic
 
@@ -35,27 +38,16 @@ EXPECTED_FAILURES = {
 }
 
 
-class WithSensitive(FairTorchClassifier):
-    """Makes up a z where none is given, and stops early on the training rows."""
-
-    def fit(self, X, y, *, sensitive_features=None, sample_weight=None):
-        z = made_up_sensitive(X) if sensitive_features is None else sensitive_features
-        eval_set = (X, y, z) if sample_weight is None else (X, y, z, sample_weight)
-        return super().fit(
-            X, y, sensitive_features=z, sample_weight=sample_weight, eval_set=eval_set
-        )
+class WithSensitive(MakesUpSensitive, StopsOnTrainingRows, FairTorchClassifier):
+    pass
 
 
-def checks():
-    model = WithSensitive(Parity(), 0.3, schedule=LEARNING, learning_rate=0.05, device="cpu")
-    for estimator, check in estimator_checks_generator(model):
-        name = check.func.__name__
-        reason = EXPECTED_FAILURES.get(name)
-        marks = [pytest.mark.xfail(reason=reason, strict=False)] if reason else []
-        yield pytest.param(estimator, check, marks=marks, id=name)
+checked = WithSensitive(Parity(), 0.3, schedule=LEARNING, learning_rate=0.05, device="cpu")
 
 
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+@pytest.mark.parametrize(
+    ("estimator", "check"), checks_of(checked, failures=EXPECTED_FAILURES, strict=False)
+)
 def test_the_estimator_passes_scikit_learns_check(estimator, check):
     check(estimator)
 
@@ -63,12 +55,6 @@ def test_the_estimator_passes_scikit_learns_check(estimator, check):
 @pytest.fixture(scope="module")
 def data():
     return make_synthetic(400, random_state=0)
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 def classifier(criterion=None, strength=0.5, **settings):
@@ -149,10 +135,7 @@ def test_probabilities_and_classes_follow_the_margin(data):
 
 
 def test_renamed_columns_are_refused(data):
-    frame = pd.DataFrame(data.X, columns=list(data.feature_names))
-    model = classifier().fit(frame, data.y, sensitive_features=data.z)
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame.rename(columns={"safe_0": "unheard_of"}))
+    assert_renamed_columns_are_refused(classifier(), data)
 
 
 def test_a_refit_that_fails_leaves_the_model(data):

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ...core import Schedule, Step
 from ...core.schedule import Run
-from ...criteria import FairTarget, choose_strength
-from ...roles import Floats, check_roles
-from ...tables import EngineTable, check_table
-from ..margins import MarginClassifier, show_steps
+from ...roles import Floats
+from ..margins import show_steps
 from ..objectives import check_learning_rate
-from ..rows import Rows, hold_out_rows, rows_beside
+from ..rows import Rows
+from ..scheduled import ScheduledClassifier, check_count
 from .checkpoint import Checkpoint, fingerprint
 from .engine import require_torch, torch
 from .inputs import NetworkInputs
@@ -44,11 +41,12 @@ SCHEDULE = Schedule(ramp_steps=10, patience=10)
 _WITHOUT_EFFECT = ("callback", "checkpoint", "device", "progress")
 
 
-class FairTorchClassifier(MarginClassifier, BaseEstimator):
+class FairTorchClassifier(ScheduledClassifier):
     """A PyTorch network on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
 
     The sensitive attribute is needed in ``fit`` alone. ``module_`` is the plain module: save it
-    with ``torch.save`` and serve it without this library, on the inputs that ``encode`` gives.
+    with ``torch.save`` and serve it without this library, on the inputs that ``encode`` gives:
+    numbers standardised, categories one-hot, and what is missing marked.
 
     Parameters
     ----------
@@ -153,35 +151,6 @@ class FairTorchClassifier(MarginClassifier, BaseEstimator):
         self.progress = progress
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        eval_set: tuple[Any, ...] | None = None,
-    ) -> Self:
-        """Fit on covariates X, binary labels y and the sensitive attribute.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-            Covariates, without the sensitive attribute. Numbers are standardised, categories
-            one-hot; what is missing is marked.
-        y : column of length n_samples
-            Labels of two classes.
-        sensitive_features : column of length n_samples
-            The sensitive attribute, two levels. Not needed after ``fit``.
-        sample_weight : column of length n_samples, optional
-            Weights of the rows.
-        eval_set : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight)
-            Rows to stop early by; a stratified part of the training rows by default.
-        """
-        fresh = copy(self)._fit(X, y, sensitive_features, sample_weight, eval_set)
-        self.__dict__ = fresh.__dict__  # at once, so that a refit that fails changes nothing
-        return self
-
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
         inputs = as_tensor(self.encode(X), self.module_)
@@ -196,7 +165,8 @@ class FairTorchClassifier(MarginClassifier, BaseEstimator):
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
     ) -> Self:
         self._check_settings()
-        train, validation = self._rows(X, y, sensitive_features, sample_weight, eval_set)
+        rows = self._rows(X, y, sensitive_features, sample_weight, eval_set)
+        train, validation = self._inputs(*rows)
         device = find_device(self.device)
         with seeded(int(self.random_state), device):
             training = self._training(train, validation, device)
@@ -210,20 +180,8 @@ class FairTorchClassifier(MarginClassifier, BaseEstimator):
         self._keep(training, run)
         return self
 
-    def _rows(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
-    ) -> tuple[Rows, Rows]:
-        """Check every input, fit the criterion, and return the rows with a network's inputs."""
-        X = self._checked(X, reset=True)
-        roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
-        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
-        self.table_ = EngineTable.of(X)
-        given = (X, self.table_.matrix(X), roles, self._criterion())
-        if eval_set is not None:
-            train, validation = rows_beside(*given, eval_set, self._read)
-        else:
-            fraction, seed = self.validation_fraction, self.random_state
-            train, validation = hold_out_rows(*given, fraction=fraction, seed=seed)
+    def _inputs(self, train: Rows, validation: Rows) -> tuple[Rows, Rows]:
+        """Return the rows with a network's inputs, those to train on in an order of their own."""
         self.inputs_ = NetworkInputs.of(self.table_, train.matrix, train.sample_weight)
         train = replace(train, matrix=self.inputs_(train.matrix))
         order = canonical_order(train.matrix, train.y, train.z, int(self.random_state))
@@ -288,49 +246,19 @@ class FairTorchClassifier(MarginClassifier, BaseEstimator):
             training.module.load_state_dict(training.kept)
         self.module_ = training.module.cpu().eval()
 
-    def _criterion(self) -> Any:
-        return FairTarget() if self.criterion is None else self.criterion
-
-    def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Check the shape and the names of a table; numbers may be missing, words may stand."""
-        X = check_table(X, smallest=2 if reset else 1)
-        validate_data(self, X, skip_check_array=True, reset=reset)
-        return X
-
-    def _read(self, X: Any) -> tuple[Any, NDArray[Any]]:
-        """Check a table like that of the training rows, and return it with its matrix."""
-        X = self._checked(X, reset=False)
-        return X, self.table_.matrix(X)
+    def _require_engine(self) -> None:
+        require_torch()
 
     def _check_settings(self) -> None:
-        require_torch()
-        self.strength_ = choose_strength(self._criterion(), self.strength)
+        super()._check_settings()
         find_device(self.device)
         check_learning_rate(self.learning_rate, "learning_rate")
-        for name in ("validation_fraction", "weight_decay"):
-            if not isinstance(getattr(self, name), Real):
-                raise TypeError(f"{name} must be a number; got {getattr(self, name)!r}")
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(
-                f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}"
-            )
+        if not isinstance(self.weight_decay, Real):
+            raise TypeError(f"weight_decay must be a number; got {self.weight_decay!r}")
         if not 0 <= self.weight_decay < np.inf:
             raise ValueError(
                 f"weight_decay must be finite and not negative; got {self.weight_decay!r}"
             )
-        for name, smallest in (("batch_size", 1), ("random_state", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < smallest:
-                raise ValueError(f"{name} must be an integer of at least {smallest}; got {value!r}")
-        if not isinstance(self.schedule, Schedule | None):
-            raise TypeError(f"schedule must be a Schedule; got {self.schedule!r}")
+        check_count(self.batch_size, "batch_size", smallest=1)
         if not isinstance(self.checkpoint, str | PathLike | None):
             raise TypeError(f"checkpoint must be the path of a folder; got {self.checkpoint!r}")
-        if not (self.callback is None or callable(self.callback)):
-            raise TypeError(f"callback must be callable; got {self.callback!r}")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = tags.input_tags.string = True
-        return tags

@@ -40,7 +40,7 @@ class RecentRows:
                 "y=y, sensitive_features=z)"
             )
         if isinstance(criterion, DirectEffect):
-            criterion._check()
+            criterion.check_settings()
         self.criterion = criterion
         self.memory = memory
         self.batches: deque[Batch] = deque()
