@@ -111,7 +111,6 @@ def collections(people, spread):
     )
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_ends_the_training_with_a_reason(people, client, spread):
     X, y, z = collections(people, spread)
     killer = Killer(client)
@@ -122,7 +121,6 @@ def test_a_worker_that_is_killed_ends_the_training_with_a_reason(people, client,
     assert not hasattr(model, "model_")
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing_where_there_is_a_checkpoint(
     people, client, spread, tmp_path
 ):
