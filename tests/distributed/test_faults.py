@@ -9,7 +9,7 @@ import pytest
 from spread import QUICK, quick_model
 
 from unsway import Parity, Schedule
-from unsway.distributed import Faults, Part, fit_here
+from unsway.distributed import Faults, Part, cluster, fit_here
 from unsway.distributed.checkpoint import FILE_NAME
 from unsway.distributed.dask import FairDaskXGBClassifier, WorkerLostError
 
@@ -109,6 +109,21 @@ def collections(people, spread):
     return da.from_array(X, chunks=(chunks, -1)), *(
         da.from_array(a, chunks=(chunks,)) for a in (y, z)
     )
+
+
+def test_a_worker_left_waiting_is_restarted(client, monkeypatch):
+    monkeypatch.setattr(cluster, "_GRACE_SECONDS", 1.0)
+    waiting, free = sorted(client.nthreads())[:2]
+    tasks = {
+        waiting: client.submit(time.sleep, 300, workers=[waiting], pure=False),
+        free: client.submit(int, workers=[free], pure=False),
+    }
+    start = time.monotonic()
+    cluster.free_workers(client, tasks)
+    client.cancel(list(tasks.values()))
+    assert time.monotonic() - start < 60
+    assert free in client.nthreads()
+    assert waiting not in client.nthreads()
 
 
 def test_a_worker_that_is_killed_ends_the_training_with_a_reason(people, client, spread):

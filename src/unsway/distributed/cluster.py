@@ -6,7 +6,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Self
@@ -110,6 +110,9 @@ class Job:
             try:
                 _follow(client, tasks, set(held), drain)
                 fitted, told = tasks[0].result()
+            except Exception:
+                free_workers(client, dict(zip(sorted(held), tasks, strict=True)))
+                raise
             finally:
                 client.cancel(tasks)
         for message, category in told:
@@ -174,6 +177,24 @@ def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[]
         _check_present(client, workers)
         time.sleep(_LOOK_SECONDS)
     raise errors[0] if errors else WorkerLostError("the tasks on the workers were cancelled")
+
+
+def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
+    """See to it that no worker is left waiting for one that is gone.
+
+    Most find out at once. One whose neighbours in XGBoost's ring are both alive may not, and would
+    wait for five minutes: its nanny restarts it, and Dask computes what it held again.
+    """
+    deadline = time.monotonic() + _GRACE_SECONDS
+    while True:
+        pending = {worker for worker, task in tasks.items() if task.status == "pending"}
+        waiting = sorted(pending & workers_of(client))
+        if not waiting or time.monotonic() > deadline:
+            break
+        time.sleep(_LOOK_SECONDS)
+    if waiting:
+        with suppress(ValueError):  # without a nanny it must wait
+            client.restart_workers(waiting, timeout=_RESTART_SECONDS, raise_for_error=False)
 
 
 def _is_about_others(error: BaseException) -> bool:
