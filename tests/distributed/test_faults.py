@@ -111,6 +111,15 @@ def collections(people, spread):
     )
 
 
+def test_a_callback_that_fails_leaves_the_workers_as_they_are(people, client, spread):
+    X, y, z = collections(people, spread)
+    before = set(client.nthreads())
+    model = FairDaskXGBClassifier(Parity(), callback=stop_at(3), **LONG)
+    with pytest.raises(StoppedError):
+        model.fit(X, y, sensitive_features=z)
+    assert set(client.nthreads()) == before
+
+
 def test_a_worker_left_waiting_is_restarted(client, monkeypatch):
     monkeypatch.setattr(cluster, "_GRACE_SECONDS", 1.0)
     waiting, free = sorted(client.nthreads())[:2]
@@ -118,6 +127,7 @@ def test_a_worker_left_waiting_is_restarted(client, monkeypatch):
         waiting: client.submit(time.sleep, 300, workers=[waiting], pure=False),
         free: client.submit(int, workers=[free], pure=False),
     }
+    tasks[free].result()
     start = time.monotonic()
     cluster.free_workers(client, tasks)
     client.cancel(list(tasks.values()))

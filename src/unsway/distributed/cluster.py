@@ -182,13 +182,16 @@ def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[]
 def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
     """See to it that no worker is left waiting for one that is gone.
 
-    Most find out at once. One whose neighbours in XGBoost's ring are both alive may not, and would
-    wait for five minutes: its nanny restarts it, and Dask computes what it held again.
+    Most find out at once. Now and then one does not, and would hold its thread until XGBoost gives
+    up, minutes later: its nanny restarts it, and Dask computes what it held again. Where all still
+    train, nothing is wrong with the workers, and they are left alone.
     """
     deadline = time.monotonic() + _GRACE_SECONDS
     while True:
         pending = {worker for worker, task in tasks.items() if task.status == "pending"}
         waiting = sorted(pending & workers_of(client))
+        if len(waiting) == len(tasks):
+            return
         if not waiting or time.monotonic() > deadline:
             break
         time.sleep(_LOOK_SECONDS)

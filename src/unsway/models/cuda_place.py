@@ -89,8 +89,8 @@ class Place:
     def _pools(self) -> bool:
         """Return whether both XGBoost, from 3.2 on, and the device can use a pool of the driver."""
         built, known = engine().build_info(), engine().get_config()
-        own_pool = built.get("USE_RMM", False) or not built.get("USE_CUDA", False)
-        if own_pool or "use_cuda_async_pool" not in known or sys.platform == "win32":
+        unsuited = built.get("USE_RMM", False) or not built.get("USE_CUDA", False)
+        if unsuited or "use_cuda_async_pool" not in known or sys.platform == "win32":
             return False
         attribute = self._runtime.cudaDevAttrMemoryPoolsSupported
         return bool(self._runtime.deviceGetAttribute(attribute, self._device.id))
