@@ -9,20 +9,16 @@ import pyarrow as pa
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
+from unsway.checks import check_length, check_weights, read_column
 from unsway.roles import (
     Sensitive,
     check_both_levels,
     check_labels,
-    check_length,
     check_outcome,
     check_sensitive,
-    check_weights,
-    columns,
-    holds_text,
     refuse_sensitive_column,
-    take,
-    vector,
 )
+from unsway.tables import columns, holds_text, take
 
 NUMBERS = [1, 0, 1]
 COLUMNS_OF_NUMBERS = {
@@ -72,14 +68,14 @@ texts = pytest.mark.parametrize("column", COLUMNS_OF_TEXT.values(), ids=COLUMNS_
 
 @numbers
 def test_numbers_are_read_from_every_container(column):
-    array, _ = vector(column, "z")
+    array, _ = read_column(column, "z")
     assert array.ndim == 1
     assert array.tolist() == NUMBERS
 
 
 @texts
 def test_texts_are_read_from_every_container(column):
-    assert vector(column, "z")[0].tolist() == TEXTS
+    assert read_column(column, "z")[0].tolist() == TEXTS
 
 
 @pytest.mark.parametrize(
@@ -94,7 +90,7 @@ def test_texts_are_read_from_every_container(column):
     ids=["pandas", "pandas_frame", "polars", "polars_frame", "pyarrow_table"],
 )
 def test_a_named_column_keeps_its_name(column):
-    assert vector(column, "z")[1] == "z"
+    assert read_column(column, "z")[1] == "z"
 
 
 @pytest.mark.parametrize(
@@ -103,21 +99,21 @@ def test_a_named_column_keeps_its_name(column):
     ids=["list", "numpy", "pandas", "polars", "pyarrow"],
 )
 def test_a_column_without_a_name_has_none(column):
-    assert vector(column, "z")[1] is None
+    assert read_column(column, "z")[1] is None
 
 
 def test_vector_names_the_role_that_is_wrong():
     with pytest.raises(ValueError, match=r"^y_pred must be one column"):
-        vector(np.zeros((3, 2)), "y_pred")
+        read_column(np.zeros((3, 2)), "y_pred")
 
 
 def test_vector_refuses_a_lazy_frame():
     with pytest.raises(ValueError, match="z must be one column"):
-        vector(pl.LazyFrame({"z": NUMBERS}), "z")
+        read_column(pl.LazyFrame({"z": NUMBERS}), "z")
 
 
 def test_vector_reads_a_column_with_an_index_of_its_own():
-    assert vector(pd.Series(NUMBERS, index=[7, 7, 7]), "z")[0].tolist() == NUMBERS
+    assert read_column(pd.Series(NUMBERS, index=[7, 7, 7]), "z")[0].tolist() == NUMBERS
 
 
 # --- z -------------------------------------------------------------------------------------------

@@ -1,18 +1,100 @@
-"""Tables as the tree engines take them: numbers with NaN, categories as codes."""
+"""Tables of any kind by their columns, and as the tree engines take them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from .roles import Column, columns, row_count
+from .checks import is_missing
 
 #: Engines keep single precision; a larger number would be infinite there.
 _LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table: floats (NaN where missing), or strings for a categorical one."""
+
+    name: str
+    values: NDArray[Any]
+    categorical: bool
+
+
+def columns(X: Any) -> Iterator[Column]:
+    """Yield the columns of a frame or array; a missing category reads "(missing)".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [column.name for column in columns(np.zeros((3, 2)))]
+    ['column 0', 'column 1']
+    """
+    if isinstance(X, CodedTable):
+        yield from X.columns()
+        return
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        for series in map(frame.get_column, frame.columns):
+            if _is_number(series.dtype):
+                values = series.cast(nw.Float64).to_numpy().astype(np.float64)
+                yield Column(str(series.name), values, categorical=False)
+            else:
+                texts = series.cast(nw.String).to_numpy().astype(object)
+                texts[series.is_null().to_numpy()] = "(missing)"  # pandas 2 casts None to "None"
+                yield Column(str(series.name), texts, categorical=True)
+        return
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(f"X must be a table of rows and columns; got an array of {array.ndim}D")
+    for position, values in enumerate(array.T):
+        yield _array_column(f"column {position}", values)
+
+
+def _array_column(name: str, values: NDArray[Any]) -> Column:
+    try:
+        return Column(name, values.astype(np.float64), categorical=False)
+    except (TypeError, ValueError):
+        texts = ["(missing)" if is_missing(value) else str(value) for value in values]
+        return Column(name, np.array(texts, dtype=object), categorical=True)
+
+
+def take(X: Any, rows: Any) -> Any:
+    """Return these rows of a frame, array or sparse matrix, as the same kind of table."""
+    if isinstance(X, CodedTable):
+        return CodedTable(X.matrix[rows], X.layout)
+    if sparse.issparse(X):
+        return X[rows]
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows].to_native()
+    return np.asarray(X)[rows]
+
+
+def row_count(X: Any) -> int:
+    """Return how many rows a table has."""
+    if isinstance(X, CodedTable):
+        return len(X)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return len(frame) if isinstance(frame, nw.DataFrame) else len(np.asarray(X))
+
+
+def holds_text(X: Any) -> bool:
+    """Return whether a frame has a column that is neither numbers nor booleans."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return False
+    return any(not _is_number(dtype) for dtype in frame.schema.values())
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
 
 @dataclass(frozen=True)
@@ -51,8 +133,14 @@ class EngineTable:
         """Whether the names are the user's own: an array's columns have places instead."""
         return self.names != tuple(map(_place, range(len(self.names))))
 
+    def code(self, X: Any) -> CodedTable:
+        """Return the table as an engine reads it, or say which column does not fit."""
+        return CodedTable(self.matrix(X), self)
+
     def matrix(self, X: Any) -> NDArray[Any]:
         """Return the table as floats, or say which column does not fit."""
+        if isinstance(X, CodedTable):
+            return X.matrix
         if _is_numeric_array(X) and not self.levels:
             matrix = X if X.dtype.kind == "f" else X.astype(np.float64)
         else:
@@ -78,6 +166,36 @@ class EngineTable:
                 raise ValueError(f"{name!r} held numbers in fit and holds words now")
             return np.full(len(column.values), np.nan)
         return column.values
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Rows as an engine reads them, together with what their columns are.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, p)
+        Numbers with NaN, categories as the positions of their levels.
+    layout : EngineTable
+        Names of the columns, and levels of the categorical ones.
+    """
+
+    matrix: NDArray[Any]
+    layout: EngineTable
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def columns(self) -> Iterator[Column]:
+        """Yield the columns, categories as their levels."""
+        for name, values in zip(self.layout.names, self.matrix.T, strict=True):
+            levels = self.layout.levels.get(name)
+            if levels is None:
+                yield Column(name, values.astype(np.float64), categorical=False)
+                continue
+            texts = np.array([*levels, "(missing)"], dtype=object)
+            codes = np.where(np.isnan(values), len(levels), values).astype(np.intp)
+            yield Column(name, texts[codes], categorical=True)
 
 
 def check_table(X: Any, smallest: int = 2) -> Any:

@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from unsway.datasets import TabularData, load_adult
 from unsway.datasets.files import read_shipped, unpack
-from unsway.roles import columns as columns_of
+from unsway.tables import columns as columns_of
 
 PAPER = (
     *("age", "workclass", "fnlwgt", "education", "education-num", "occupation"),

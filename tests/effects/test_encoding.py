@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from unsway.effects.encoding import TableEncoder
-from unsway.roles import take
+from unsway.tables import take
 
 
 def dense(matrix):

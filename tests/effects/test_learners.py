@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from unsway.effects.learners import Learner, default_learners, learners_from, stacking_shares
-from unsway.roles import take
+from unsway.tables import take
 
 PEOPLE = make_people(200)
 

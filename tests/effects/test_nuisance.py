@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unsway.effects.nuisance import MIN_LEVEL_ROWS, CrossFit, Nuisances
 from unsway.folds import fold_numbers
-from unsway.roles import take
+from unsway.tables import take
 
 
 class Seen(RegressorMixin, BaseEstimator):

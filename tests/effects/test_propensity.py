@@ -29,7 +29,7 @@ from sklearn.utils.fixes import parse_version
 from unsway.datasets import make_synthetic
 from unsway.effects import OverlapWarning, Propensity, warn_about_overlap
 from unsway.folds import fold_numbers, hold_out
-from unsway.roles import take
+from unsway.tables import take
 
 PEOPLE = make_people(200, seed=5)
 

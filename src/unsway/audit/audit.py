@@ -14,7 +14,7 @@ from ..effects.intervals import Progress
 from .calibration import Calibration
 from .causal import CausalAudit, EffectSettings, causal_audit, why_no_effects
 from .compare import Comparison, comparison
-from .inputs import check_inputs
+from .inputs import check_rows
 from .measured import MetricSettings, measure_model
 from .measures import BETWEEN
 from .tables import MetricTable, Table, plain, short, text_table
@@ -58,8 +58,8 @@ class Audit:
     missing: str | None
     comparison: Comparison | None
     n_rows: tuple[int, int]
-    levels: tuple[str, str]
-    classes: tuple[str, str]
+    levels: tuple[str, ...]
+    classes: tuple[str, ...]
     sensitive_name: str | None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -236,20 +236,20 @@ def audit(
         max_rows_for_effects,
     )
     roles = {"p": p} if baseline is None else {"p": p, "baseline": baseline}
-    given, scores = check_inputs(y, roles, sensitive_features, X, sample_weight, positive_level)
-    missing = why_no_effects(given, X, cv)
-    causal = None if missing else causal_audit(X, given, scores, effects, settings)
-    measured = measure_model(scores["p"], given, settings, progress)
+    rows, scores = check_rows(y, roles, sensitive_features, X, sample_weight, positive_level)
+    missing = why_no_effects(rows, cv)
+    causal = None if missing else causal_audit(rows, scores, effects, settings)
+    measured = measure_model(scores["p"], rows, settings, progress)
     beside = None
     if baseline is not None:
-        models = {"baseline": measure_model(scores["baseline"], given, settings), "model": measured}
+        models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": measured}
         columns = {"baseline": scores["baseline"], "model": scores["p"]}
         left = None
         if causal is not None and causal.baseline_left is not None:
             left = {"baseline": causal.baseline_left, "model": causal.direct_effect_left}
-        beside = comparison(models, columns, given, settings, left, missing)
-    n_rows = (int((given.z == 0).sum()), int((given.z == 1).sum()))
-    how = _settings(settings, effects, given.weights is not None)
+        beside = comparison(models, columns, rows, settings, left, missing)
+    n_rows = (int((rows.z == 0).sum()), int((rows.z == 1).sum()))
+    how = _settings(settings, effects, rows.weights is not None)
     return Audit(
         measured.metrics,
         measured.calibration,
@@ -257,9 +257,9 @@ def audit(
         missing,
         beside,
         n_rows,
-        given.levels,
-        given.classes,
-        given.name,
+        rows.groups.names,
+        rows.outcome.names,
+        rows.groups.name,
         how,
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..roles import Floats
+from .._typing import Floats
 from .measures import percentiles
 from .tables import Table
 from .tally import PLACES, Bins, Tally
@@ -46,14 +46,14 @@ class Calibration:
     positive_share: Floats
     low: Floats
     high: Floats
-    levels: tuple[str, str]
+    levels: tuple[str, ...]
 
     @classmethod
     def of(
         cls,
         tally: Tally,
         bins: Bins,
-        levels: tuple[str, str],
+        levels: tuple[str, ...],
         replicates: Floats | None = None,
         confidence: float = 0.95,
     ) -> Calibration:

@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import is_classifier
 
+from .._typing import Floats
 from ..effects import (
+    HERE,
     Balance,
     CrossFit,
     EffectCurve,
@@ -33,8 +35,8 @@ from ..effects import (
     verdict,
 )
 from ..folds import hold_out
-from ..roles import Floats, take
-from .inputs import Inputs
+from ..outcome import Outcome
+from ..rows import Rows
 from .measured import MetricSettings
 from .tables import Table, plain, short
 
@@ -174,41 +176,40 @@ class CausalAudit:
         )
 
 
-def why_no_effects(given: Inputs, X: Any, cv: int) -> str | None:
+def why_no_effects(rows: Rows, cv: int) -> str | None:
     """Return why the causal part is missing, or None where it can be made."""
-    if X is None:
+    if rows.X is None:
         return (
             "X was not given: without the covariates the direct effect of z cannot be told from "
             "what goes through them"
         )
-    counted = np.ones(len(given.z), dtype=bool) if given.weights is None else given.weights > 0
+    counted = np.ones(len(rows), dtype=bool) if rows.weights is None else rows.weights > 0
     fewest = max(20, 2 * cv)
-    for value, level in enumerate(given.levels):
-        rows = counted & (given.z == value)
-        if rows.sum() < fewest:
+    for code, level in enumerate(rows.groups.names):
+        inside = counted & (rows.groups.codes == code)
+        if inside.sum() < fewest:
             return (
-                f"the group {short(level)!r} has {int(rows.sum())} rows; at least {fewest} are "
+                f"the group {short(level)!r} has {int(inside.sum())} rows; at least {fewest} are "
                 "needed to estimate effects"
             )
-        if np.ptp(given.y[rows]) == 0:
+        if np.ptp(rows.y[inside]) == 0:
             return f"every label of the group {short(level)!r} is the same: X has no effect there"
     return None
 
 
 def causal_audit(
-    X: Any,
-    given: Inputs,
+    rows: Rows,
     scores: Mapping[str, Floats],
     settings: EffectSettings,
     metrics: MetricSettings,
 ) -> CausalAudit:
     """Estimate what z does to the labels and the scores "p", and whether the data can tell."""
-    n_given = len(given.y)
+    n_given = len(rows)
     stacked = np.column_stack(list(scores.values()))
-    X, given, stacked = at_most(X, given, stacked, settings.max_rows, metrics.random_state)
+    rows, stacked = at_most(rows, stacked, settings.max_rows, metrics.random_state)
     by_name = dict(zip(scores, stacked.T, strict=True))
     p, other = by_name["p"], by_name.get("baseline")
-    study = _Study(X, given, settings, metrics)
+    study = _Study(rows, settings, metrics)
     labels = study.label_effects()
     b = labels.nuisances.propensity
     notes: list[str] = []
@@ -222,8 +223,8 @@ def causal_audit(
 
     on_scores = told("effects on the scores", lambda: study.score_effects(p, labels.nuisances))
     field = told("mean-field check", lambda: study.mean_field(labels.nuisances))
-    balanced = balance(X, given.z, propensity=b, sample_weight=given.weights)
-    balanced = replace(balanced, levels=given.levels)
+    balanced = balance(rows.X, rows.z, propensity=b, sample_weight=rows.weights)
+    balanced = replace(balanced, levels=rows.groups.names)
     curve = None
     if on_scores is not None:
         models = on_scores.nuisances
@@ -233,50 +234,46 @@ def causal_audit(
         on_scores,
         labels.direct_effect_left(p),
         None if other is None else labels.direct_effect_left(other),
-        told("curve of the labels", lambda: study.curve(given.y, labels.nuisances)),
+        told("curve of the labels", lambda: study.curve(rows.y, labels.nuisances)),
         curve,
         told("surrogate coefficients", lambda: study.surrogate(p, b)),
         balanced,
         field,
         told("sensitivity analysis", study.sensitivity),
         verdict(labels.overlap, balanced, field),
-        len(given.y),
+        len(rows),
         n_given,
         tuple(notes),
     )
 
 
-def at_most(
-    X: Any, given: Inputs, p: Floats, most: int | None, seed: int
-) -> tuple[Any, Inputs, Floats]:
+def at_most(rows: Rows, p: Floats, most: int | None, seed: int) -> tuple[Rows, Floats]:
     """Return no more rows than that, chosen by what they hold, each group and label in its share.
 
     p may be one column of scores or several.
     """
     if most is None or len(p) <= most:
-        return X, given, p
-    kept = hold_out(X, 2 * given.z + given.y, most / len(p), seed)
-    rows = np.flatnonzero(kept)
-    return take(X, rows), given.take(rows), p[rows]
+        return rows, p
+    kept = np.flatnonzero(hold_out(rows.X, rows.strata(), most / len(p), seed))
+    return rows.take(kept), p[kept]
 
 
 @dataclass(frozen=True, eq=False)
 class _Study:
     """Rows and settings, and what is estimated on them."""
 
-    X: Any
-    given: Inputs
+    rows: Rows
     settings: EffectSettings
     metrics: MetricSettings
 
     @property
     def roles(self) -> dict[str, Any]:
-        return {"sensitive_features": self.given.z, "sample_weight": self.given.weights}
+        return {"sensitive_features": self.rows.z, "sample_weight": self.rows.weights}
 
     def _effects(self, target: Floats, **more: Any) -> Effects:
         how = self.settings
         found = estimate_effects(
-            self.X,
+            self.rows.X,
             target,
             cv=how.cv,
             clip=how.clip,
@@ -290,16 +287,16 @@ class _Study:
             **self.roles,
             **more,
         )
-        levels = self.given.levels
+        levels = self.rows.groups.names
         return replace(found, levels=levels, overlap=replace(found.overlap, levels=levels))
 
     def label_effects(self) -> Effects:
-        return self._effects(self.given.y, outcome_model=self.settings.outcome_model)
+        return self._effects(self.rows.y, outcome_model=self.settings.outcome_model)
 
     def score_effects(self, p: Floats, known: Nuisances) -> Effects:
         """Fit the outcome models of the scores; the propensities are those of the labels."""
-        for value, level in enumerate(self.given.levels):
-            if np.ptp(p[self.given.z == value]) == 0:
+        for value, level in enumerate(self.rows.groups.names):
+            if np.ptp(p[self.rows.z == value]) == 0:
                 raise ValueError(f"every score of the group {short(level)!r} is the same")
         how, binary = self.settings, bool(np.isin(p, (0.0, 1.0)).all())
         model = how.score_model
@@ -308,52 +305,56 @@ class _Study:
             chosen = how.outcome_model if several else [how.outcome_model]
             classifies = any(map(is_classifier, chosen))
             model = None if classifies and not binary else how.outcome_model
+        scored = replace(self.rows, outcome=Outcome.labels_or_numbers(p, len(p)))
         cross = CrossFit.of(
-            self.X,
-            self.given.z,
-            binary=binary,
+            scored,
             outcome_model=model,
             propensity_model=how.propensity_model,
             cv=how.cv,
             clip=how.clip,
             seed=self.metrics.random_state,
-            y=self.given.y,
-            weights=self.given.weights,
         )
-        found = replace(cross, propensity=()).fit(p, self.given.z, self.given.weights)
+        folds = HERE.folds(self.rows, how.cv, self.metrics.random_state)  # those of the labels
+        found = replace(cross, propensity=(), folds=folds).fit()
         shares = {**found.shares, "propensity": known.shares.get("propensity", ())}
         nuisances = Nuisances(known.propensity, found.outcome, known.n_clipped, shares)
         return self._effects(p, nuisances=nuisances, outcome_model=model)
 
     def curve(self, target: Floats, nuisances: Nuisances) -> EffectCurve:
         return effect_curve(
-            self.X, target, nuisances=nuisances, confidence=self.metrics.confidence, **self.roles
+            self.rows.X,
+            target,
+            nuisances=nuisances,
+            confidence=self.metrics.confidence,
+            **self.roles,
         )
 
     def mean_field(self, nuisances: Nuisances) -> MeanField:
         return mean_field(
             nuisances.effect,
             nuisances.propensity,
-            y=self.given.y,
-            z=self.given.z,
+            y=self.rows.y,
+            z=self.rows.z,
             mu0=nuisances.outcome[:, 0],
-            sample_weight=self.given.weights,
+            sample_weight=self.rows.weights,
             confidence=self.metrics.confidence,
         )
 
     def sensitivity(self) -> Sensitivity:
-        return sensitivity(self.X, self.given.y, alpha=1 - self.metrics.confidence, **self.roles)
+        return sensitivity(
+            self.rows.X, self.rows.y, alpha=1 - self.metrics.confidence, **self.roles
+        )
 
     def surrogate(self, p: Floats, b: Floats) -> Table:
         """Return α and β of labels and scores by power of b, beside γ."""
         design = SurrogateDesign.of(
             b,
-            self.given.z,
+            self.rows.z,
             outcome_degree=self.settings.outcome_degree,
             effect_degree=self.settings.effect_degree,
-            sample_weight=self.given.weights,
+            sample_weight=self.rows.weights,
         )
-        label, score = design.fit(self.given.y), design.fit(p)
+        label, score = design.fit(self.rows.y), design.fit(p)
         n_outcome, n_effect = len(label.outcome_coefficients), len(label.effect_coefficients)
         columns: Mapping[str, list[Any]] = {
             "coefficient": [f"alpha_{k}" for k in range(n_outcome)]

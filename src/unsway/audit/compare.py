@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Floats
 from ..effects import Estimate, estimate_effects
 from ..effects.influence import Mean
 from ..effects.intervals import Progress
-from ..roles import Floats
+from ..rows import Rows
 from .causal import EffectSettings, at_most, why_no_effects
-from .inputs import Inputs, check_inputs
+from .inputs import check_rows
 from .measured import Measured, MetricSettings, measure_model
 from .measures import Key, percentiles
 from .tables import MetricTable, Table, plain, short, text_table
@@ -204,22 +205,21 @@ def compare(
     roles = {f"scores[{str(name)!r}]": values for name, values in scores.items()}
     if len(roles) < len(scores):
         raise ValueError("two models of scores have the same name as text; rename one")
-    given, checked = check_inputs(y, roles, sensitive_features, X, sample_weight, positive_level)
+    rows, checked = check_rows(y, roles, sensitive_features, X, sample_weight, positive_level)
     named = dict(zip(map(str, scores), checked.values(), strict=True))
-    missing = why_no_effects(given, X, effects.cv)
+    missing = why_no_effects(rows, effects.cv)
     left = None
     if missing is None:
-        left = _left(X, given, named, effects, settings, effect_options)
+        left = _left(rows, named, effects, settings, effect_options)
     measured = {
-        name: measure_model(p, given, settings, progress if name == list(named)[-1] else None)
+        name: measure_model(p, rows, settings, progress if name == list(named)[-1] else None)
         for name, p in named.items()
     }
-    return comparison(measured, named, given, settings, left, missing)
+    return comparison(measured, named, rows, settings, left, missing)
 
 
 def _left(
-    X: Any,
-    given: Inputs,
+    rows: Rows,
     scores: Mapping[str, Floats],
     effects: EffectSettings,
     settings: MetricSettings,
@@ -227,7 +227,7 @@ def _left(
 ) -> dict[str, Estimate]:
     """Return the direct effect left in each model's scores, the effects estimated once."""
     stacked = np.column_stack(list(scores.values()))
-    X, given, stacked = at_most(X, given, stacked, effects.max_rows, settings.random_state)
+    rows, stacked = at_most(rows, stacked, effects.max_rows, settings.random_state)
     known = {
         "confidence": settings.confidence,
         "random_state": settings.random_state,
@@ -235,10 +235,10 @@ def _left(
         "n_jobs": settings.n_jobs,
     }
     found = estimate_effects(
-        X,
-        given.y,
-        sensitive_features=given.z,
-        sample_weight=given.weights,
+        rows.X,
+        rows.y,
+        sensitive_features=rows.z,
+        sample_weight=rows.weights,
         **{**known, **options},
     )
     columns = zip(scores, stacked.T, strict=True)
@@ -248,7 +248,7 @@ def _left(
 def comparison(
     measured: Mapping[str, Measured],
     scores: Mapping[str, Floats],
-    given: Inputs,
+    rows: Rows,
     settings: MetricSettings,
     left: Mapping[str, Estimate] | None,
     missing: str | None,
@@ -261,14 +261,14 @@ def comparison(
         {name: each.metrics for name, each in measured.items()},
         {name: _differences(measured[name], measured[reference], level) for name in others},
         left,
-        {name: _gap_difference(scores[name] - base, given, level) for name in others},
+        {name: _gap_difference(scores[name] - base, rows, level) for name in others},
         missing,
         {
             "thresholds": list(settings.thresholds),
             "n_bootstrap": settings.n_bootstrap,
             "confidence": level,
             "random_state": settings.random_state,
-            "rows": len(given.y),
+            "rows": len(rows),
         },
     )
 
@@ -292,9 +292,9 @@ def _spread(column: Floats) -> float:
     return float(np.std(known, ddof=1)) if len(known) > 1 else float("nan")
 
 
-def _gap_difference(difference: Floats, given: Inputs, confidence: float) -> Estimate:
+def _gap_difference(difference: Floats, rows: Rows, confidence: float) -> Estimate:
     """Return the difference of two score gaps, with its influence-function interval."""
-    weights = np.ones_like(given.y) if given.weights is None else given.weights
-    ones, zeros = weights * given.z, weights * (1 - given.z)
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    ones, zeros = weights * rows.z, weights * (1 - rows.z)
     found = Mean.of(ones * difference, ones) - Mean.of(zeros * difference, zeros)
     return Estimate.normal(found.value, found.se, confidence)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..roles import Floats, check_length, check_weights, vector
+from .._typing import Floats
+from ..checks import check_length, check_weights, read_column
 
 #: How the groups are compared, and how the two rates of equalised odds are put together.
 METHODS, AGGREGATIONS = ("between_groups", "to_overall"), ("worst_case", "mean")
@@ -114,7 +115,7 @@ def count_cells(
     check_length(labels, len(decisions), "y_true", "y_pred")
     if sensitive_features is None:
         raise TypeError("sensitive_features is required: pass sensitive_features=z by name")
-    groups, _ = vector(sensitive_features, "sensitive_features")
+    groups, _ = read_column(sensitive_features, "sensitive_features")
     check_length(groups, len(decisions), "sensitive_features", "y_pred")
     weights = check_weights(sample_weight, len(decisions), beside="y_pred")
     try:
@@ -137,7 +138,7 @@ def count_cells(
 
 def _zero_one(values: Any, role: str) -> NDArray[np.intp]:
     """Return 0/1 (or −1/1, or booleans) as integers, whichever of them occur."""
-    array, _ = vector(values, role)
+    array, _ = read_column(values, role)
     if array.dtype.kind in "biuf":
         levels = set(np.unique(array[:1000]).tolist()) | {array.min().item(), array.max().item()}
         for low in (0, -1):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._typing import Floats
+from ..checks import check_choice, check_integer
 from ..effects.intervals import Progress, bootstrap, check_confidence, check_replicates
-from ..roles import Floats
+from ..rows import Rows
 from .calibration import Calibration
-from .inputs import Inputs, check_size, check_thresholds
+from .inputs import check_thresholds
 from .measures import Measurement, Values, estimates
 from .tables import MetricTable
 from .tally import Bins, Sample
@@ -31,15 +33,13 @@ class MetricSettings:
     @classmethod
     def of(cls, threshold: Any, n_bins: int, strategy: str, **more: Any) -> MetricSettings:
         """Check the settings."""
-        if strategy not in STRATEGIES:
-            known = ", ".join(STRATEGIES)
-            raise ValueError(f"unknown calibration_strategy {strategy!r}; choose from {known}")
+        check_choice(strategy, "calibration_strategy", STRATEGIES)
         check_confidence(more["confidence"])
-        if check_size("n_bootstrap", more["n_bootstrap"], 0):
+        if check_integer(more["n_bootstrap"], "n_bootstrap", at_least=0):
             check_replicates(more["n_bootstrap"])
-        check_size("random_state", more["random_state"], 0)
-        thresholds = check_thresholds(threshold)
-        return cls(thresholds, check_size("calibration_bins", n_bins, 1), strategy, **more)
+        check_integer(more["random_state"], "random_state", at_least=0)
+        check_integer(n_bins, "calibration_bins", at_least=1)
+        return cls(check_thresholds(threshold), n_bins, strategy, **more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,17 +57,17 @@ class Measured:
 
 
 def measure_model(
-    p: Floats, given: Inputs, settings: MetricSettings, progress: Progress | None = None
+    p: Floats, rows: Rows, settings: MetricSettings, progress: Progress | None = None
 ) -> Measured:
     """Measure scores on all rows, and again on each resample within the groups."""
-    sample = Sample.of(given.y, p, given.z, given.weights)
+    sample = Sample.of(rows.y, p, rows.z, rows.weights)
     bins = Bins.of(p, settings.n_bins, settings.strategy)
     measurement = Measurement(sample, settings.thresholds, bins)
     values, replicates = measurement.values(), None
     if settings.n_bootstrap:
         replicates = bootstrap(
             measurement,
-            given.z,
+            rows.z,
             settings.n_bootstrap,
             seed=settings.random_state,
             n_jobs=settings.n_jobs,
@@ -77,7 +77,7 @@ def measure_model(
     level = settings.confidence
     return Measured(
         values,
-        MetricTable(estimates(values, replicates, level), given.levels),
-        Calibration.of(sample.tally(), bins, given.levels, shares, level),
+        MetricTable(estimates(values, replicates, level), rows.groups.names),
+        Calibration.of(sample.tally(), bins, rows.groups.names, shares, level),
         replicates,
     )

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._typing import Floats
 from ..effects import Estimate
-from ..roles import Floats
 from .groups import Rates
 from .tally import PLACES, Bins, Sample, Tally
 

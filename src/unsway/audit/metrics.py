@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..roles import Floats, check_both_levels, check_sensitive, check_weights, vector
+from .._typing import Floats
+from ..checks import check_weights, read_column
+from ..groups import Groups
 
 
 def score_gap(
@@ -25,13 +27,15 @@ def score_gap(
     0.5
     """
     scores = _scores(y_pred)
-    sensitive = check_sensitive(sensitive_features, len(scores), positive_level, beside="y_pred")
+    groups = Groups.check(
+        sensitive_features, len(scores), positive_level=positive_level, beside="y_pred"
+    )
     weights = check_weights(sample_weight, len(scores), beside="y_pred")
-    check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
+    groups.check_present(weights, "sensitive_features")
     weights = np.ones_like(scores) if weights is None else weights
     ones, zeros = (
-        np.average(scores, weights=weights * sensitive.values),
-        np.average(scores, weights=weights * (1 - sensitive.values)),
+        np.average(scores, weights=weights * groups.z),
+        np.average(scores, weights=weights * (1 - groups.z)),
     )
     return float(ones - zeros)
 
@@ -65,7 +69,7 @@ def selection_rate_difference(
 
 
 def _scores(y_pred: Any) -> Floats:
-    array, _ = vector(y_pred, "y_pred")
+    array, _ = read_column(y_pred, "y_pred")
     try:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):

@@ -83,7 +83,7 @@ class MetricTable:
     """
 
     entries: Mapping[Key, Estimate] = field(repr=False)
-    levels: tuple[str, str]
+    levels: tuple[str, ...]
 
     def __getitem__(self, key: tuple[Any, ...] | str) -> Estimate:
         """Return an estimate by metric, group ("overall", "z=0", "z=1") and threshold.

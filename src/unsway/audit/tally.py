@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..roles import Floats
+from .._typing import Floats
 
 #: Log-losses treat a score closer to 0 or 1 than this as this close, as scikit-learn does.
 TINY = float(np.finfo(np.float64).eps)

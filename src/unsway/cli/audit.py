@@ -12,15 +12,16 @@ from typing import Any
 import click
 import numpy as np
 
+from .._typing import Floats
 from ..audit.audit import Audit, audit
 from ..extras import MissingExtraError, load
 from ..files import write_atomically
-from ..models.folder import SavedModel, load_model_folder
+from ..models.folder import SavedModel, TrainingRoles, load_model_folder
 from ..report import write_audit_report
-from ..roles import Floats
+from ..rows import Rows
 from .console import note, say, steps
 from .effects import interrupts, parse_jobs, places
-from .flags import RoleFlags, Roles, check_column, role_options, take_roles
+from .flags import RoleFlags, check_column, role_options, take_roles
 from .predict import select_features
 from .table_files import SUFFIXES, plain_columns, read_table, refuse_row_names
 
@@ -147,7 +148,7 @@ def audit_command(
         sources = [Source.of(scores, "--scores")]
         sources += [Source.of(baseline, "--baseline")] if baseline is not None else []
         flags = RoleFlags(target, positive, sensitive, drop, weights)
-        roles, columns = read_rows(file, flags, sources)
+        rows, roles, columns = read_rows(file, flags, sources)
         progress.advance()
         progress.describe("Auditing")
 
@@ -156,7 +157,7 @@ def audit_command(
             progress.describe("Measuring resampled rows")
             progress.advance()
 
-        found = judge(roles, columns, options, on_replicate, effects=not no_effects)
+        found = judge(rows, roles, columns, options, on_replicate, effects=not no_effects)
         stop_if_asked()
         write(found, output, json_file, csv_file)
         progress.advance()
@@ -166,8 +167,10 @@ def audit_command(
             say(f"Written: {place}")
 
 
-def read_rows(file: Path, flags: RoleFlags, sources: list[Source]) -> tuple[Roles, list[Floats]]:
-    """Return the roles of the table and the scores of each source; scores are no covariates."""
+def read_rows(
+    file: Path, flags: RoleFlags, sources: list[Source]
+) -> tuple[Rows, TrainingRoles, list[Floats]]:
+    """Return rows and roles of the table and the scores of each source, which are no covariates."""
     own = [each.column for each in sources if each.column is not None]
     named = {flags.target: "--target", flags.weights: "--weights"}
     for name in own:
@@ -181,13 +184,14 @@ def read_rows(file: Path, flags: RoleFlags, sources: list[Source]) -> tuple[Role
                 f"{source.flag}: {len(column):,} scores for {table.num_rows:,} rows of {file}; "
                 "they must be those of the same rows in the same order"
             )
-    roles = take_roles(table, replace(flags, drop=(*flags.drop, *own)))
-    refuse_row_names(roles.X)
-    return roles, columns
+    rows, roles = take_roles(table, replace(flags, drop=(*flags.drop, *own)))
+    refuse_row_names(rows.X)
+    return rows, roles, columns
 
 
 def judge(
-    roles: Roles,
+    rows: Rows,
+    names: TrainingRoles,
     columns: list[Floats],
     options: Mapping[str, Any],
     on_replicate: Callable[[int, int], None],
@@ -195,18 +199,15 @@ def judge(
     effects: bool = True,
 ) -> Audit:
     """Return the audit of the first column of scores, beside the second if there is one."""
-    names = roles.names
-    assert names.sensitive_levels is not None and names.sensitive is not None  # noqa: S101, PT018
-    low, high = names.sensitive_levels
-    z = load("pyarrow", "cli").table({names.sensitive: np.where(roles.z == 1, high, low)})
+    z = load("pyarrow", "cli").table({rows.groups.name: rows.groups.as_given()})
     found = audit(
-        roles.y.astype(int),
+        rows.y.astype(int),
         columns[0],
         z,
-        roles.X if effects else None,
+        rows.X if effects else None,
         baseline=columns[1] if len(columns) > 1 else None,
-        sample_weight=roles.sample_weight,
-        positive_level=high,
+        sample_weight=rows.weights,
+        positive_level=rows.groups.levels[1],
         progress=on_replicate,
         **options,
     )

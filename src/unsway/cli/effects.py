@@ -36,9 +36,11 @@ from ..effects import (
 from ..effects.plots import plot_curve
 from ..extras import MissingExtraError
 from ..files import check_writable, write_atomically
+from ..models.folder import TrainingRoles
 from ..paper.plots import to_bytes
+from ..rows import Rows
 from .console import Steps, note, say, show_table, steps
-from .flags import RoleFlags, Roles, role_options, take_roles
+from .flags import RoleFlags, role_options, take_roles
 from .table_files import read_table, refuse_row_names
 
 #: The pictures of --plots, each as SVG and PNG.
@@ -121,13 +123,13 @@ def effects(
     }  # fmt: skip
     with places(plots, json_file, file), interrupts() as stop_if_asked:
         with steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress:
-            roles = take_roles(read_table(file), flags, numeric_target=True)
-            refuse_row_names(roles.X)
+            rows, roles = take_roles(read_table(file), flags, numeric_target=True)
+            refuse_row_names(rows.X)
             _next(progress, "Fitting models")
-            found = study(roles, options, progress, stop_if_asked)
+            found = study(rows, options, progress, stop_if_asked)
             files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
             if json_file:
-                settings = {"file": file.name, **asdict(roles.names)}
+                settings = {"file": file.name, **asdict(roles)}
                 files[json_file] = to_json(found, settings)
             progress.advance()
         stop_if_asked()
@@ -140,13 +142,14 @@ def effects(
 
 
 def study(
-    roles: Roles, options: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
+    rows: Rows, options: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
 ) -> Findings:
     """Estimate the effects, then look at the same rows and models for reasons to doubt them."""
-    assert roles.names.sensitive_levels is not None  # noqa: S101
-    low, high = roles.names.sensitive_levels
-    z = np.where(roles.z == 1, high, low)
-    given: dict[str, Any] = {"sample_weight": roles.sample_weight, "positive_level": high}
+    z = rows.groups.as_given()
+    given: dict[str, Any] = {
+        "sample_weight": rows.weights,
+        "positive_level": rows.groups.levels[1],
+    }
 
     def on_replicate(done: int, total: int) -> None:
         stop_if_asked()
@@ -154,23 +157,23 @@ def study(
         progress.advance()
 
     found = estimate_effects(
-        roles.X, roles.y, sensitive_features=z, progress=on_replicate, **given, **options
+        rows.X, rows.y, sensitive_features=z, progress=on_replicate, **given, **options
     )
     _next(progress, "Checking what the data can tell")
     models, level = found.nuisances, options["confidence"]
-    balanced = balance(roles.X, z, propensity=models.propensity, **given)
+    balanced = balance(rows.X, z, propensity=models.propensity, **given)
     field = None
     if options["method"] == "doubly_robust":  # the others fit no models of the target
-        labels = {"y": roles.y, "z": z, "mu0": models.outcome[:, 0], **given}
+        labels = {"y": rows.y, "z": z, "mu0": models.outcome[:, 0], **given}
         field = _if_told(
             "mean-field check",
             lambda: mean_field(models.effect, models.propensity, confidence=level, **labels),
         )
     data: dict[str, Any] = {"sensitive_features": z, **given}
     shape = {"method": CURVE_OF[options["method"]], "nuisances": models, "confidence": level}
-    curve = _if_told("curve", lambda: effect_curve(roles.X, roles.y, **shape, **data))
+    curve = _if_told("curve", lambda: effect_curve(rows.X, rows.y, **shape, **data))
     robust = _if_told(
-        "sensitivity analysis", lambda: sensitivity(roles.X, roles.y, alpha=1 - level, **data)
+        "sensitivity analysis", lambda: sensitivity(rows.X, rows.y, alpha=1 - level, **data)
     )
     said = verdict(found.overlap, balanced, field)
     return Findings(found, balanced, said, field, robust, curve)
@@ -277,7 +280,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def show(found: Findings, roles: Roles) -> None:
+def show(found: Findings, roles: TrainingRoles) -> None:
     """Print the effects, what they look like side by side, and how far to trust them."""
     _show_effects(found.effects, roles)
     for line in forest(found.effects.estimates()):
@@ -290,8 +293,8 @@ def show(found: Findings, roles: Roles) -> None:
             say(sentence)
 
 
-def _show_effects(found: Effects, roles: Roles) -> None:
-    names, how = roles.names, found.settings
+def _show_effects(found: Effects, names: TrainingRoles) -> None:
+    how = found.settings
     of = f"{names.target} = {names.positive}" if names.positive else f"the mean of {names.target}"
     low, high = found.levels
     title = f"What {names.sensitive} = {high} rather than {low} does to {of}"

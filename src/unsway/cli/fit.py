@@ -14,6 +14,7 @@ from scipy.special import logit
 from sklearn.metrics import log_loss
 
 from .. import FairLGBMClassifier, FairLogisticRegression, FairXGBClassifier
+from .._typing import Floats
 from ..audit.metrics import score_gap
 from ..criteria import (
     NORMS,
@@ -28,11 +29,12 @@ from ..criteria import (
 )
 from ..effects import Propensity
 from ..folds import hold_out
+from ..groups import find_copies, level_extremes
 from ..models.features import Feature, features_of_table, one_hot
-from ..models.folder import check_model_folder, save_model_folder
-from ..roles import Floats
+from ..models.folder import TrainingRoles, check_model_folder, save_model_folder
+from ..rows import Rows
 from .console import Steps, say, show_table, steps
-from .flags import RoleFlags, Roles, role_options, take_roles
+from .flags import RoleFlags, role_options, take_roles
 from .low_memory import check_files, train_from_files
 from .table_files import read_table, refuse_row_names
 
@@ -63,6 +65,10 @@ class Fitted:
     model: Any
     features: tuple[Feature, ...] | None
     scores: Floats
+
+
+#: Rows, their roles, the criterion at them, the model, and the parts of the rows by name.
+Trained = tuple[Rows, TrainingRoles, FittedCriterion, Fitted, dict[str, Any]]
 
 
 def parse_engine(context: click.Context, option: click.Parameter, value: str) -> str:
@@ -152,15 +158,13 @@ def fit(
         check_files(engine, file, classifier)
     with steps(4, f"Reading {file.name}", quiet=quiet) as progress:
         work = _from_files if low_memory else _in_memory
-        roles, fitted, result, parts = work(file, flags, classifier, chosen, progress)
+        rows, roles, fitted, result, parts = work(file, flags, classifier, chosen, progress)
         _next(progress, "Writing the model")
-        metrics = {
-            name: measure(roles, fitted, result.scores, rows) for name, rows in parts.items()
-        }
-        training = {"rows": len(roles.y), **_length(result.model), "metrics": metrics}
+        metrics = {name: measure(rows, fitted, result.scores, part) for name, part in parts.items()}
+        training = {"rows": len(rows), **_length(result.model), "metrics": metrics}
         result.model.criterion = chosen  # the settings; what was fitted knows the rows
         save_model_folder(
-            result.model, output, features=result.features, roles=roles.names, training=training,
+            result.model, output, features=result.features, roles=roles, training=training,
             overwrite=overwrite,
         )  # fmt: skip
         progress.advance()
@@ -171,28 +175,28 @@ def fit(
 
 def _in_memory(
     file: Path, flags: RoleFlags, classifier: Any, criterion: Any, progress: Steps
-) -> tuple[Roles, FittedCriterion, Fitted, dict[str, Any]]:
-    """Read the table and train on it; return roles, criterion, model and parts of the rows."""
-    roles = take_roles(read_table(file), flags)
-    refuse_row_names(roles.X)
+) -> Trained:
+    """Read the table and train on it."""
+    rows, roles = take_roles(read_table(file), flags)
+    refuse_row_names(rows.X)
     if isinstance(classifier, FairLogisticRegression):  # refuses missing numbers before any work
-        one_hot(roles.X, features_of_table(roles.X))
+        one_hot(rows.X, features_of_table(rows.X))
     _next(progress, "Estimating what the sensitive attribute does")
-    fitted = fit_criterion(criterion, roles.X, roles.z, roles.sample_weight, y=roles.y)
+    fitted = fit_criterion(criterion, rows)
     _next(progress, "Training")
-    result = train(classifier, roles, fitted, _on_step(progress))
-    return roles, fitted, result, _parts(result, roles)
+    result = train(classifier, rows, fitted, _on_step(progress))
+    return rows, roles, fitted, result, _parts(result, rows)
 
 
 def _from_files(
     file: Path, flags: RoleFlags, classifier: Any, criterion: Any, progress: Steps
-) -> tuple[Roles, FittedCriterion, Fitted, dict[str, Any]]:
+) -> Trained:
     """Do the same without holding the table."""
     _next(progress, "Estimating what the sensitive attribute does")
     given = train_from_files(file, flags, classifier, criterion, _on_step(progress))
-    roles, fitted, scores, parts = given
+    rows, roles, fitted, scores, parts = given
     progress.advance()
-    return roles, fitted, Fitted(classifier, None, scores), parts
+    return rows, roles, fitted, Fitted(classifier, None, scores), parts
 
 
 def make_criterion(name: str, settings: dict[str, Any], *, seed: int) -> Any:
@@ -227,32 +231,32 @@ def make_classifier(
 
 
 def train(
-    classifier: Any, roles: Roles, criterion: FittedCriterion, on_step: Callable[[Any], None]
+    classifier: Any, rows: Rows, criterion: FittedCriterion, on_step: Callable[[Any], None]
 ) -> Fitted:
     """Fit the classifier, on one-hot columns if it is linear."""
     classifier.criterion = criterion
-    given = {"sensitive_features": roles.z.astype(int), "sample_weight": roles.sample_weight}
+    given = {"sensitive_features": rows.z.astype(int), "sample_weight": rows.weights}
     if not hasattr(classifier, "callback"):
-        features = features_of_table(roles.X)
-        matrix, names = one_hot(roles.X, features)
-        refuse_telling_level(matrix, names, roles)
-        classifier.fit(matrix, roles.y.astype(int), **given)
+        features = features_of_table(rows.X)
+        matrix, names = one_hot(rows.X, features)
+        refuse_telling_level(matrix, names, rows)
+        classifier.fit(matrix, rows.y.astype(int), **given)
         return Fitted(classifier, features, classifier.predict_proba(matrix)[:, 1])
     classifier.callback = on_step
-    classifier.fit(roles.X, roles.y.astype(int), **given)
-    return Fitted(classifier, None, classifier.predict_proba(roles.X)[:, 1])
+    classifier.fit(rows.X, rows.y.astype(int), **given)
+    return Fitted(classifier, None, classifier.predict_proba(rows.X)[:, 1])
 
 
 def measure(
-    roles: Roles, criterion: FittedCriterion, scores: Floats, rows: Any
+    rows: Rows, criterion: FittedCriterion, scores: Floats, part: Any
 ) -> dict[str, float | int]:
     """Return what a part of the rows says about the scores."""
-    y, z, p = roles.y[rows], roles.z[rows], scores[rows]
-    weights = None if roles.sample_weight is None else roles.sample_weight[rows]
-    objective = criterion.take(rows).objective(y, z, weights)
+    inside = rows.with_table(None).take(part)
+    y, z, weights, p = inside.y, inside.z, inside.weights, scores[part]
+    objective = criterion.take(part).objective(inside)
     gap = {"sensitive_features": z, "sample_weight": weights}
     return {
-        "rows": len(rows),
+        "rows": len(part),
         "z1": int(z.sum()),
         "z0": int((1 - z).sum()),
         "positive_rate": float(np.average(y, weights=weights)),
@@ -264,12 +268,12 @@ def measure(
     }
 
 
-def _parts(result: Fitted, roles: Roles) -> dict[str, Any]:
+def _parts(result: Fitted, rows: Rows) -> dict[str, Any]:
     """Return the rows trained on, and those held out to stop by where there are any."""
     fraction = getattr(result.model, "validation_fraction", None)
     if fraction is None:
-        return {"train": np.arange(len(roles.y))}
-    held = hold_out(roles.X, roles.y + 2 * roles.z, fraction, result.model.random_state)
+        return {"train": np.arange(len(rows))}
+    held = hold_out(rows.X, rows.strata(), fraction, result.model.random_state)
     return {"train": np.flatnonzero(~held), "validation": np.flatnonzero(held)}
 
 
@@ -279,14 +283,14 @@ def _length(model: Any) -> dict[str, int]:
     return {"newton_steps": int(model.n_iter_[0])}
 
 
-def refuse_telling_level(matrix: Floats, names: Sequence[str], roles: Roles) -> None:
+def refuse_telling_level(matrix: Floats, names: Sequence[str], rows: Rows) -> None:
     """Raise if a one-hot column is the sensitive attribute itself."""
-    for name, column in zip(names, matrix.T, strict=True):
-        if np.array_equal(column, roles.z) or np.array_equal(column, 1 - roles.z):
-            raise ValueError(
-                f"{name!r} is the same as the sensitive column in every row; leave that column out "
-                "with --drop"
-            )
+    copies = find_copies(level_extremes(matrix, rows.groups.codes, len(rows.groups.levels)))
+    if len(copies):
+        raise ValueError(
+            f"{names[copies[0]]!r} is the same as the sensitive column in every row; leave that "
+            "column out with --drop"
+        )
 
 
 def _next(progress: Steps, description: str) -> None:
@@ -302,9 +306,9 @@ def _on_step(progress: Steps) -> Callable[[Any], None]:
 
 
 def _print(
-    result: Fitted, roles: Roles, metrics: dict[str, dict[str, float | int]], title: str
+    result: Fitted, names: TrainingRoles, metrics: dict[str, dict[str, float | int]], title: str
 ) -> None:
-    names, parts = roles.names, list(metrics.values())
+    parts = list(metrics.values())
     assert names.sensitive_levels is not None  # noqa: S101
     reference, positive = names.sensitive_levels
     lines = (

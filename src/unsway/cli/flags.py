@@ -8,10 +8,16 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
+from .._typing import Floats
+from ..checks import check_weights
+from ..core import LogLoss, SquaredError
+from ..groups import Groups
 from ..models.features import close_matches
 from ..models.folder import TrainingRoles
-from ..roles import Floats, Sensitive, check_weights, refuse_sensitive_column
+from ..outcome import Outcome
+from ..rows import Rows
 from .table_files import plain_columns
 
 #: What stands for the other side where one value is compared with several.
@@ -27,28 +33,6 @@ class RoleFlags:
     sensitive: str
     drop: tuple[str, ...]
     weights: str | None
-
-
-@dataclass(frozen=True)
-class Roles:
-    """A table told apart: covariates X, label y and sensitive attribute z as 0/1, weights.
-
-    Where a command takes numbers as its target, y may be those and `names.positive` is None.
-    """
-
-    X: Any
-    y: Floats
-    z: Floats
-    sample_weight: Floats | None
-    names: TrainingRoles
-
-
-@dataclass(frozen=True)
-class _Side:
-    """A column as 0/1 with what the two stand for."""
-
-    values: Floats
-    levels: tuple[str, str]
 
 
 def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,11 +53,13 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def take_roles(table: Any, flags: RoleFlags, *, numeric_target: bool = False) -> Roles:
-    """Return a table's columns by role, every one checked before any work.
+def take_roles(
+    table: Any, flags: RoleFlags, *, numeric_target: bool = False
+) -> tuple[Rows, TrainingRoles]:
+    """Return a table's rows and the names of their roles, every column checked before any work.
 
     With `numeric_target`, a target of more than two numbers is taken as it is unless one of them is
-    named. Rows with a missing label, sensitive value or weight are refused, never dropped in
+    named; ``positive`` is then None. Rows with a missing label, sensitive value or weight are refused, never dropped in
     silence.
     """
     names = table.column_names
@@ -87,17 +73,19 @@ def take_roles(table: Any, flags: RoleFlags, *, numeric_target: bool = False) ->
         if weights in (target, sensitive):
             raise ValueError(f"--weights {weights!r} is the target or the sensitive column")
     dropped = split_columns(flags.drop, names, "--drop")
-    y, positive = _target(table, target, flags.positive, numeric_target)
-    z = _side(table, sensitive, level, "--sensitive", f"--sensitive {sensitive}={{}}")
+    outcome = _target(table, target, flags.positive, numeric_target)
+    codes, levels = _as_two(table, sensitive, level, "--sensitive", f"--sensitive {sensitive}={{}}")
+    groups = Groups(codes=codes, levels=levels, name=sensitive)
     out = {target, sensitive, weights, *dropped}
     features = [name for name in names if name not in out]
     if not features:
         raise ValueError("no column is left to train on")
     X = plain_columns(table.select(features))
-    refuse_sensitive_column(X, Sensitive(z.values, z.levels, sensitive))
-    roles = TrainingRoles(target, positive, sensitive, z.levels, weights, dropped)
+    groups.refuse_in(X)
+    positive = None if outcome.classes is None else str(outcome.classes[1])
+    roles = TrainingRoles(target, positive, sensitive, levels, weights, dropped)
     sample_weight = None if weights is None else _weights(table, weights)
-    return Roles(X, y, z.values, sample_weight, roles)
+    return Rows(X=X, outcome=outcome, groups=groups, weights=sample_weight), roles
 
 
 def check_column(name: str, names: Sequence[str], flag: str) -> str:
@@ -139,17 +127,17 @@ def split_sensitive(text: str, names: Sequence[str]) -> tuple[str, str | None]:
     return readings[0]
 
 
-def _target(table: Any, name: str, value: str | None, numeric: bool) -> tuple[Floats, str | None]:
-    """Return the target as 0/1 with the value that is 1, or as its numbers with None."""
+def _target(table: Any, name: str, value: str | None, numeric: bool) -> Outcome:
+    """Return the target as 0/1 with the texts they stand for, or as its numbers."""
     if numeric and value is None:
         array, levels = _values(table, name, "--target")
         if array.dtype.kind == "f" and len(levels) > 2:
             infinite = int(np.isinf(array).sum())
             if infinite:
                 raise ValueError(f"--target: column {name!r} is infinite in {infinite:,} rows")
-            return array.astype(np.float64), None
-    side = _side(table, name, value, "--target", f"--positive {{}} with --target {name}")
-    return side.values, side.levels[1]
+            return Outcome(values=array.astype(np.float64), loss=SquaredError())
+    codes, levels = _as_two(table, name, value, "--target", f"--positive {{}} with --target {name}")
+    return Outcome(values=codes.astype(np.float64), loss=LogLoss(), classes=np.array(levels))
 
 
 def _values(table: Any, name: str, flag: str) -> tuple[Any, Any]:
@@ -168,21 +156,23 @@ def _values(table: Any, name: str, flag: str) -> tuple[Any, Any]:
     return array, levels
 
 
-def _side(table: Any, name: str, value: str | None, flag: str, how: str) -> _Side:
-    """Return a column as 1 where it has the value and 0 elsewhere."""
+def _as_two(
+    table: Any, name: str, value: str | None, flag: str, how: str
+) -> tuple[NDArray[np.uint8], tuple[str, str]]:
+    """Return a column as 1 where it has the value and 0 elsewhere, and what the two stand for."""
     array, levels = _values(table, name, flag)
     shown = [_text(level) for level in levels[:10]]
     if value is None:
         if levels.tolist() != [0.0, 1.0]:
             raise ValueError(_which(name, shown, len(levels), flag, how))
-        return _Side(array.astype(np.float64), ("0", "1"))
+        return array.astype(np.uint8), ("0", "1")
     chosen = _level(value, levels)
     if chosen is None:
         few = f"; it has {', '.join(map(repr, shown))}" if len(levels) <= 10 else ""
         raise ValueError(f"{flag}: column {name!r} has no value {value!r}{few}")
     others = [_text(level) for level in levels if level != chosen]
     rest = others[0] if len(others) == 1 else REST
-    return _Side((array == chosen).astype(np.float64), (rest, _text(chosen)))
+    return (array == chosen).astype(np.uint8), (rest, _text(chosen))
 
 
 def _which(name: str, shown: list[str], count: int, flag: str, how: str) -> str:

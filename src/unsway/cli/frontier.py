@@ -13,6 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .._typing import Floats
 from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
 from ..frontier import Choice, Frontier, Point, Store
@@ -20,7 +21,8 @@ from ..frontier import frontier as sweep
 from ..frontier.inputs import check_strengths
 from ..frontier.plots import check_installed, frontier_svg
 from ..models.features import Feature, align, features_of_table, one_hot
-from ..roles import Floats, take
+from ..models.folder import TrainingRoles
+from ..rows import Rows
 from .console import Steps, note, say, show_table, steps
 from .fit import (
     make_classifier,
@@ -28,7 +30,7 @@ from .fit import (
     model_options,
     refuse_telling_level,
 )
-from .flags import RoleFlags, Roles, role_options, take_roles
+from .flags import RoleFlags, role_options, take_roles
 from .table_files import read_table, refuse_row_names, write_table
 
 #: Lines of the printed table at most; frontier.csv has all.
@@ -104,9 +106,9 @@ def frontier(
     chosen = check_strengths(classifier, strengths)
     check_installed()
     flags = RoleFlags(target, positive, sensitive, drop, weights)
-    roles, encode = _read(file, flags, engine)
-    train, test = _split(roles, flags, test_file, test_fraction, seed, encode)
-    store = Store(output, None if encode is None else encode.features, roles.names)
+    rows, roles, encode = _read(file, flags, engine)
+    train, test = _split(rows, flags, test_file, test_fraction, seed, encode)
+    store = Store(output, None if encode is None else encode.features, roles)
     found = _run(
         classifier, train, test, chosen, store, quiet,
         cv=cv, encode=encode, n_jobs=jobs, random_state=seed,
@@ -115,42 +117,40 @@ def frontier(
     _finish(found, store, quiet, f"{engine}, {name}", rule, limits)
 
 
-def _read(file: Path, flags: RoleFlags, engine: str) -> tuple[Roles, OneHot | None]:
-    """Return the table by roles, and how a linear model takes it."""
-    roles = take_roles(read_table(file), flags)
-    refuse_row_names(roles.X)
+def _read(file: Path, flags: RoleFlags, engine: str) -> tuple[Rows, TrainingRoles, OneHot | None]:
+    """Return the rows of the table, their roles, and how a linear model takes them."""
+    rows, roles = take_roles(read_table(file), flags)
+    refuse_row_names(rows.X)
     if engine != "logistic":
-        return roles, None
-    features = features_of_table(roles.X)
-    matrix, names = one_hot(roles.X, features)
-    refuse_telling_level(matrix, names, roles)
-    return roles, OneHot(features)
+        return rows, roles, None
+    features = features_of_table(rows.X)
+    matrix, names = one_hot(rows.X, features)
+    refuse_telling_level(matrix, names, rows)
+    return rows, roles, OneHot(features)
 
 
 def _split(
-    roles: Roles, flags: RoleFlags, test_file: Path | None, fraction: float, seed: int,
+    rows: Rows, flags: RoleFlags, test_file: Path | None, fraction: float, seed: int,
     encode: OneHot | None,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:  # fmt: skip
     """Return the rows to learn from, and those to judge by: of another file, or held out."""
-    everything = np.arange(len(roles.y))
     if test_file is not None:
-        other = take_roles(read_table(test_file), flags)
+        other, _ = take_roles(read_table(test_file), flags)
         try:
-            X = align(other.X, features_of_table(roles.X) if encode is None else encode.features)
+            X = align(other.X, features_of_table(rows.X) if encode is None else encode.features)
         except ValueError as error:
             raise ValueError(f"{test_file}: {error}") from None
-        test = (X, other.y.astype(int), other.z.astype(int), other.sample_weight)
-        return _rows(roles, everything), test
+        return _as_codes(rows), _as_codes(other.with_table(X))
     if fraction == 0:
-        return _rows(roles, everything), None
-    held = hold_out(roles.X, roles.y + 2 * roles.z, fraction, seed)
-    return _rows(roles, np.flatnonzero(~held)), _rows(roles, np.flatnonzero(held))
+        return _as_codes(rows), None
+    held = hold_out(rows.X, rows.strata(), fraction, seed)
+    train, test = (rows.take(np.flatnonzero(part)) for part in (~held, held))
+    return _as_codes(train), _as_codes(test)
 
 
-def _rows(roles: Roles, chosen: Any) -> tuple[Any, ...]:
-    weights = None if roles.sample_weight is None else roles.sample_weight[chosen]
-    y, z = roles.y[chosen].astype(int), roles.z[chosen].astype(int)
-    return take(roles.X, chosen), y, z, weights
+def _as_codes(rows: Rows) -> tuple[Any, ...]:
+    """Return covariates, label and sensitive attribute as 0 and 1, and weights."""
+    return rows.X, rows.y.astype(int), rows.z.astype(int), rows.weights
 
 
 def _run(

@@ -10,13 +10,14 @@ from typing import Any
 import click
 import numpy as np
 
-from .. import roles as checks
+from .._typing import Floats
 from ..criteria import FittedCriterion
 from ..extras import load
 from ..models.external import check_low_memory, fit_rows, predict_rows
+from ..models.folder import TrainingRoles
 from ..models.parquet import ParquetRows, column_names
-from ..roles import Floats
-from .flags import RoleFlags, Roles, check_column, split_columns, split_sensitive, take_roles
+from ..rows import Rows
+from .flags import RoleFlags, check_column, split_columns, split_sensitive, take_roles
 from .table_files import MANY_LEVELS
 
 
@@ -35,20 +36,23 @@ def train_from_files(
     classifier: Any,
     criterion: Any,
     on_step: Callable[[Any], None],
-) -> tuple[Roles, FittedCriterion, Floats, dict[str, Any]]:
-    """Fit the classifier; return roles, criterion, scores and parts of all rows."""
-    rows, roles = roles_of_files(file, flags)
-    refuse_row_names(rows)
+) -> tuple[Rows, TrainingRoles, FittedCriterion, Floats, dict[str, Any]]:
+    """Fit the classifier; return rows, roles, criterion, scores and parts of all rows."""
+    files, rows, roles = roles_of_files(file, flags)
+    refuse_row_names(files)
     classifier.criterion, classifier.callback = criterion, on_step
-    sensitive = checks.Sensitive(roles.z, (0, 1), roles.names.sensitive)
-    known = checks.Roles(roles.y, np.array([0, 1]), sensitive, roles.sample_weight)
-    fitted = fit_rows(classifier, rows, known)
+    coded = replace(
+        rows,
+        outcome=replace(rows.outcome, classes=np.array([0, 1])),
+        groups=replace(rows.groups, levels=(0, 1)),
+    )
+    fitted = fit_rows(classifier, files, coded)
     parts = {"train": np.flatnonzero(~fitted.held), "validation": np.flatnonzero(fitted.held)}
-    return roles, fitted.criterion, predict_rows(classifier, rows), parts
+    return rows, roles, fitted.criterion, predict_rows(classifier, files), parts
 
 
-def roles_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Roles]:
-    """Return the covariates where they are, and the other roles as `take_roles` gives them.
+def roles_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Rows, TrainingRoles]:
+    """Return the covariates where they are, and rows and roles as `take_roles` gives them.
 
     Label and sensitive attribute are told apart by their levels, a handful, and brought to the
     rows by code: words are not held once for each row.
@@ -63,16 +67,16 @@ def roles_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Roles]:
             raise ValueError(f"--weights {weights!r} is the target or the sensitive column")
     dropped = split_columns(flags.drop, names, "--drop")
     out = [target, sensitive, *([] if weights is None else [weights]), *dropped]
-    rows = ParquetRows.of(file, leave_out=out)
-    coded = {name: rows.coded(name) for name in (target, sensitive)}
-    roles = take_roles(_levels_as_table(coded), replace(flags, drop=(), weights=None))
-    return rows, Roles(
-        None,
-        roles.y[coded[target][0]],
-        roles.z[coded[sensitive][0]],
-        None if weights is None else rows.weights(weights),
-        replace(roles.names, weights=weights, dropped=dropped),
+    files = ParquetRows.of(file, leave_out=out)
+    coded = {name: files.coded(name) for name in (target, sensitive)}
+    few, roles = take_roles(_levels_as_table(coded), replace(flags, drop=(), weights=None))
+    rows = Rows(
+        X=None,
+        outcome=few.outcome.take(coded[target][0]),
+        groups=few.groups.take(coded[sensitive][0]),
+        weights=None if weights is None else files.weights(weights),
     )
+    return files, rows, replace(roles, weights=weights, dropped=dropped)
 
 
 def refuse_row_names(rows: ParquetRows) -> None:

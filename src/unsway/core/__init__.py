@@ -1,6 +1,7 @@
-"""Pure maths: penalties, the training objective, its curvature, and the training schedule."""
+"""Pure maths: losses, penalties, the training objective, its curvature, and the training schedule."""
 
 from .curvature import CURVATURES, diagonal
+from .loss import LogLoss, Loss, SquaredError
 from .objective import Expansion, Losses, Objective, check_strength
 from .penalty import FORMS, Distance, Penalty
 from .schedule import Run, Schedule, Step, Trainable
@@ -10,11 +11,14 @@ __all__ = [
     "FORMS",
     "Distance",
     "Expansion",
+    "LogLoss",
+    "Loss",
     "Losses",
     "Objective",
     "Penalty",
     "Run",
     "Schedule",
+    "SquaredError",
     "Step",
     "Trainable",
     "check_strength",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .penalty import identity
 
 Floats = NDArray[np.float64]
 
@@ -33,22 +35,35 @@ class StandardColumns:
     [1.0, -1.5]
     """
 
-    X: Floats
+    X: Any
     center: Floats
     scale: Floats
     intercept: bool
+    reduce: Callable[[Floats], Floats] = identity
 
     @classmethod
-    def of(cls, X: Floats, weights: Floats | None = None, intercept: bool = True) -> Self:
-        """Measure the columns, each row counting by its weight."""
+    def of(
+        cls,
+        X: Any,
+        weights: Floats | None = None,
+        intercept: bool = True,
+        reduce: Callable[[Floats], Floats] = identity,
+    ) -> Self:
+        """Measure the columns, each row counting by its weight.
+
+        X is an array, or what gives blocks of rows by slices and has its products. Where the rows
+        are spread over workers, ``reduce`` sums over all of them.
+        """
         w = np.ones(len(X)) if weights is None else weights
-        total = w.sum()
-        center = (w @ X) / total if intercept else np.zeros(X.shape[1])
+        sums = reduce(np.append(_pull_back(X, w), w.sum()))
+        total = sums[-1]
+        center = sums[:-1] / total if intercept else np.zeros(X.shape[1])
         squares = np.zeros(X.shape[1])
         for rows in _blocks(X):
             squares += w[rows] @ (X[rows] - center) ** 2
-        spread = np.sqrt(squares / total)
-        return cls(X, center, np.where(spread > _CONSTANT * abs(center), spread, 1.0), intercept)
+        spread = np.sqrt(reduce(squares) / total)
+        scale = np.where(spread > _CONSTANT * abs(center), spread, 1.0)
+        return cls(X, center, scale, intercept, reduce)
 
     def margin(self, weights: Floats) -> Floats:
         """Return Z·weights."""
@@ -59,8 +74,9 @@ class StandardColumns:
 
     def pull_back(self, rows: Floats) -> Floats:
         """Return Zᵀ·rows."""
-        total = rows.sum()
-        scaled = (self.X.T @ rows - self.center * total) / self.scale
+        sums = self.reduce(np.append(_pull_back(self.X, rows), rows.sum()))
+        total = sums[-1]
+        scaled = (sums[:-1] - self.center * total) / self.scale
         return np.append(scaled, total if self.intercept else 0.0)
 
     def weighted_square(self, rows: Floats) -> Floats:
@@ -70,7 +86,7 @@ class StandardColumns:
         for part in _blocks(self.X):
             block = self.X[part] - self.center
             square[:p, :p] += block.T @ (rows[part, None] * block)
-        square[:p, :p] /= np.outer(self.scale, self.scale)
+        square[:p, :p] = self.reduce(square[:p, :p]) / np.outer(self.scale, self.scale)
         crossed = self.pull_back(rows)
         square[p, :] = square[:, p] = crossed if self.intercept else 0.0
         return square
@@ -86,7 +102,12 @@ class StandardColumns:
         return np.append(raw[:-1] * self.scale, intercept)
 
 
-def _blocks(X: Floats) -> Iterator[slice]:
+def _pull_back(X: Any, rows: Floats) -> Floats:
+    """Return Xᵀ·rows."""
+    return np.asarray(X.pull_back(rows) if hasattr(X, "pull_back") else X.T @ rows)
+
+
+def _blocks(X: Any) -> Iterator[slice]:
     size = max(64, _BLOCK_VALUES // X.shape[1])
     for first in range(0, len(X), size):
         yield slice(first, first + size)

@@ -48,10 +48,11 @@ def diagonal(
     Examples
     --------
     >>> import numpy as np
-    >>> from unsway.core import Distance, Objective, Penalty
+    >>> from unsway.core import Distance, LogLoss, Objective, Penalty
     >>> A = np.array([[0.5], [0.5], [-0.5], [-0.5]])
     >>> parity = Penalty(A, Distance.of(["match"], np.zeros(1)), names=("gap",))
-    >>> objective = Objective(parity, np.array([1.0, 1.0, 0.0, 0.0]), strength=0.5)
+    >>> y = np.array([1.0, 1.0, 0.0, 0.0])
+    >>> objective = Objective(LogLoss(), y, penalty=parity, strength=0.5)
     >>> expansion = objective.expand(np.zeros(4))
     >>> diagonal(objective, expansion, "exact").tolist()
     [0.1875, 0.1875, 0.1875, 0.1875]

@@ -53,10 +53,11 @@ class FusedDerivatives:
     Examples
     --------
     >>> import numpy as np
-    >>> from unsway.core import Distance, Objective, Penalty
+    >>> from unsway.core import Distance, LogLoss, Objective, Penalty
     >>> A = np.array([[0.5], [0.5], [-0.5], [-0.5]])
     >>> parity = Penalty(A, Distance.of(["match"], np.zeros(1)), names=("gap",))
-    >>> objective = Objective(parity, np.array([1.0, 1.0, 0.0, 0.0]), strength=0.5)
+    >>> y = np.array([1.0, 1.0, 0.0, 0.0])
+    >>> objective = Objective(LogLoss(), y, penalty=parity, strength=0.5)
     >>> gradient, curvature = FusedDerivatives(objective)(np.zeros(4, np.float32), strength=0.5)
     >>> gradient.tolist(), curvature.tolist()
     ([-0.25, -0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25])
@@ -150,13 +151,7 @@ class FusedDerivatives:
         for first in range(0, len(self._target), _BLOCK_ROWS):
             rows = slice(first, first + _BLOCK_ROWS)
             scores, density, matrix = self._scores[rows], self._density[rows], self._matrix[rows]
-            np.negative(margin[rows], out=scores, casting="same_kind")
-            with np.errstate(over="ignore"):  # exp(−s) = ∞ is p = 0
-                np.exp(scores, out=scores)  # NumPy's float32 exp is several times SciPy's expit
-            scores += 1
-            np.reciprocal(scores, out=scores)
-            np.subtract(1, scores, out=density)
-            np.multiply(scores, density, out=density)
+            self.objective.loss.fill_mean(margin[rows], scores, density)
             for k, column in enumerate(matrix.T):
                 sums[0, k] += column @ scores
                 if rowwise:
@@ -176,22 +171,21 @@ class FusedDerivatives:
         pull, shared, spare = self._spare[:, : len(scores)]
         _weigh(matrix, slope, pull, spare)
         pull *= density
-        np.subtract(scores, self._target[rows], out=gradient)
+        loss, target = self.objective.loss, self._target[rows]
         if self._shift is not None:
             np.multiply(self._shift[rows], strength, out=spare)
-            gradient -= spare
+            spare += target
+            target = spare
         share = 1 - strength if self._shift is None else 1.0
-        gradient *= share
-        np.multiply(density, share, out=curvature)
+        np.multiply(loss.gradient(scores, target), share, out=gradient)
+        np.multiply(loss.curvature(scores, density), share, out=curvature)
         if self._weights is not None:
             gradient *= self._weights[rows]
             curvature *= self._weights[rows]
         gradient += pull
         self._add_shared(rows, shares, shared, spare)
         curvature += shared
-        scores *= -2
-        scores += 1
-        pull *= scores  # p″·[A h′], of either sign
+        pull *= loss.mean_curvature(scores)  # p″·[A h′], of either sign
         if not self._exact:
             np.maximum(pull, 0, out=pull)
         curvature += pull
@@ -219,12 +213,12 @@ def in_single_precision(
     The few numbers of the distance stay as they are.
     """
     weights, penalty = objective.sample_weight, objective.penalty
-    single = Objective(
-        replace(penalty, matrix=matrix(penalty.matrix, dtype=np.float32)),
-        column(objective.target, dtype=np.float32),
-        objective.strength,
-        None if weights is None else column(weights, dtype=np.float32),
-        None if objective.shift is None else column(objective.shift, dtype=np.float32),
+    single = replace(
+        objective,
+        target=column(objective.target, dtype=np.float32),
+        penalty=replace(penalty, matrix=matrix(penalty.matrix, dtype=np.float32)),
+        shift=None if objective.shift is None else column(objective.shift, dtype=np.float32),
+        sample_weight=None if weights is None else column(weights, dtype=np.float32),
     )
     single.__dict__["_total_weight"] = objective.total_weight  # summed in double precision
     return single

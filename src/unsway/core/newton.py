@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class LinearProblem:
     objective : Objective
         f, a function of the margin.
     X : array of shape (n, p)
-        Covariates.
+        Covariates; also what gives blocks of them by slices (see `StandardColumns`).
     l2 : float
         Weight of the squared norm; the intercept is free.
     fit_intercept : bool
@@ -61,7 +62,7 @@ class LinearProblem:
     """
 
     objective: Objective
-    X: Floats
+    X: Any
     l2: float = 0.0
     fit_intercept: bool = True
 
@@ -107,10 +108,16 @@ class LinearProblem:
         """Return Xw + c for weights of X itself, intercept last."""
         return self.columns.margin(self.columns.from_raw(weights))
 
-    @cached_property
+    @property
     def columns(self) -> StandardColumns:
         """X in coordinates without units."""
-        return StandardColumns.of(self.X, self.objective.sample_weight, self.fit_intercept)
+        # Not a cached_property: Python 3.11's holds a lock, and workers in threads wait in reduce.
+        known: StandardColumns | None = self.__dict__.get("_columns")
+        if known is None:
+            weights, reduce = self.objective.sample_weight, self.objective.penalty.reduce
+            known = StandardColumns.of(self.X, weights, self.fit_intercept, reduce)
+            self.__dict__["_columns"] = known
+        return known
 
     @cached_property
     def _ridge(self) -> Floats:

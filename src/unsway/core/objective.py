@@ -1,21 +1,22 @@
-"""What training minimises: (1−λ)·log-loss + λ·fairness, with its derivatives in the margin.
+"""What training minimises: (1−λ)·loss + λ·fairness, with its derivatives in the margin.
 
-Fairness is a penalty on statistics of the scores, or the log-loss against shifted labels.
+Fairness is a penalty on statistics of the scores, or the loss against shifted targets.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from .arrays import Array, sigmoid, softplus
+from .arrays import Array
+from .loss import Loss
 from .penalty import Penalty
 
 
 @dataclass(frozen=True)
 class Losses:
-    """The two halves of an objective at one model: mean log-loss, and the fairness part."""
+    """The two halves of an objective at one model: the mean loss, and the fairness part."""
 
     utility: float
     penalty: float
@@ -66,30 +67,32 @@ class Expansion:
 
 @dataclass(frozen=True)
 class Objective:
-    """The training objective f = (1−λ)·L + λ·R of a margin s, with p = σ(s).
+    """The training objective f = (1−λ)·L + λ·R of a margin s, with scores p = μ(s).
 
     ::
 
-        L = Σ_i w_i (log(1+exp(s_i)) − y_i s_i) / W,   W = Σ_i w_i
+        L = Σ_i w_i ℓ(s_i, y_i) / W,   W = Σ_i w_i
 
     L is a mean, so λ weighs it against R alike on ten rows and on ten million; boosters, which
     sum derivatives over rows, are handed those of W·f.
 
     With a ``shift`` d the second half is L itself, against the targets y + d. Since L is linear in
-    its target, f is then the log-loss against y + λd, and λ = 1 is as good a model as any.
+    its target, f is then the loss against y + λd, and λ = 1 is as good a model as any.
 
     Parameters
     ----------
-    penalty : Penalty
-        R; one without statistics where a shift takes its place.
+    loss : Loss
+        ℓ, with the mean μ of a margin.
     target : array of shape (n,)
-        y: labels 0/1.
-    strength : float
+        y.
+    penalty : Penalty, optional
+        R; none where a shift takes its place. Its ``reduce`` sums over workers.
+    shift : array of shape (n,), optional
+        d, what is added to the target at full strength.
+    strength : float, default=0
         λ, at least 0 and below 1; with a shift it may be 1.
     sample_weight : array of shape (n,), optional
         w; a weight of 2 is the same as the row twice.
-    shift : array of shape (n,), optional
-        d, what is added to the labels at full strength.
 
     Notes
     -----
@@ -100,22 +103,27 @@ class Objective:
     At the margin 0 every score is ½, the log-loss log 2, and parity holds:
 
     >>> import numpy as np
-    >>> from unsway.core import Distance, Penalty
+    >>> from unsway.core import Distance, LogLoss, Penalty
     >>> A = np.array([[0.5], [0.5], [-0.5], [-0.5]])
     >>> parity = Penalty(A, Distance.of(["match"], np.zeros(1)), names=("gap",))
-    >>> objective = Objective(parity, np.array([1.0, 1.0, 0.0, 1.0]), strength=0.5)
+    >>> y = np.array([1.0, 1.0, 0.0, 1.0])
+    >>> objective = Objective(LogLoss(), y, penalty=parity, strength=0.5)
     >>> round(float(objective.value(np.zeros(4))), 6)
     0.346574
     """
 
-    penalty: Penalty
+    loss: Loss
     target: Array
-    strength: float
-    sample_weight: Array | None = None
+    _: KW_ONLY
+    penalty: Penalty = None  # type: ignore[assignment]  # set below where none is given
     shift: Array | None = None
+    strength: float = 0.0
+    sample_weight: Array | None = None
 
     def __post_init__(self) -> None:
-        if self.shift is not None and self.penalty.names:
+        if self.penalty is None:
+            object.__setattr__(self, "penalty", Penalty.none(len(self.target)))
+        elif self.shift is not None and self.penalty.names:
             raise ValueError("an objective has a penalty or a shift, not both")
         check_strength(self.strength, shifted=self.shift is not None)
 
@@ -137,11 +145,11 @@ class Objective:
     @property
     def fairness_name(self) -> str:
         """What the second half of the losses is called."""
-        return "penalty" if self.shift is None else "fair_log_loss"
+        return "penalty" if self.shift is None else f"fair_{self.loss.name}"
 
     @property
     def utility_share(self) -> float:
-        """The weight of the log-loss: 1−λ beside a penalty, 1 where labels are shifted."""
+        """The weight of the loss: 1−λ beside a penalty, 1 where targets are shifted."""
         return 1 - self.strength if self.shift is None else 1.0
 
     def shifted_target(self) -> Array:
@@ -151,59 +159,58 @@ class Objective:
     def value(self, margin: Array) -> Array:
         """Return f(s)."""
         if self.shift is not None:
-            return self.log_loss(margin, self.shifted_target())
-        scores, _ = sigmoid(margin)
+            return self.mean_loss(margin, self.shifted_target())
+        scores, _ = self.loss.mean(margin)
         fairness = self.penalty.value(scores)
-        return (1 - self.strength) * self.log_loss(margin) + self.strength * fairness
+        return (1 - self.strength) * self.mean_loss(margin) + self.strength * fairness
 
     def losses(self, margin: Array) -> Losses:
         """Return the two halves of f at a margin."""
-        scores, _ = sigmoid(margin)
+        scores, _ = self.loss.mean(margin)
         return self._halves(margin, float(self.penalty.value(scores)))
 
     def _halves(self, margin: Array, penalty: float) -> Losses:
         if self.shift is None:
-            return Losses(float(self.log_loss(margin)), penalty)
-        fair = self.log_loss(margin, self.target + self.shift)
-        return Losses(float(self.log_loss(margin)), float(fair))
+            return Losses(float(self.mean_loss(margin)), penalty)
+        fair = self.mean_loss(margin, self.target + self.shift)
+        return Losses(float(self.mean_loss(margin)), float(fair))
 
-    def log_loss(self, margin: Array, target: Array | None = None) -> Array:
-        """Return L against the labels or against another target, summed over workers."""
-        rows = softplus(margin) - (self.target if target is None else target) * margin
+    def mean_loss(self, margin: Array, target: Array | None = None) -> Array:
+        """Return L against the outcome or against another target, summed over workers."""
+        rows = self.loss.rows(margin, self.target if target is None else target)
         if self.sample_weight is not None:
             rows = rows * self.sample_weight
         return self.penalty.reduce(rows.sum().reshape(1))[0] / self.total_weight
 
     def expand(self, margin: Array) -> Expansion:
         """Return value, gradient and Hessian of W·f at a margin, in parts."""
-        scores, density = sigmoid(margin)
+        scores, density = self.loss.mean(margin)
         zeta = self.penalty.statistics(scores)
         distance, weight = self.penalty.distance, self.strength * self.total_weight
         pull = self.penalty.matrix @ (weight * distance.slope(zeta))
         pull *= density
-        gradient = scores - self.shifted_target()
+        gradient = self.loss.gradient(scores, self.shifted_target())
         gradient *= self.utility_share
-        curvature = self.utility_share * density
+        curvature = self.utility_share * self.loss.curvature(scores, density)
         if self.sample_weight is not None:
             gradient *= self.sample_weight
             curvature *= self.sample_weight
         gradient += pull
-        scores *= -2  # 1 − 2p in place of p, which is no longer needed
-        scores += 1
-        scores *= pull
+        bend = self.loss.mean_curvature(scores)
+        bend *= pull
         return Expansion(
             losses=self._halves(margin, float(distance.value(zeta))),
             statistics=zeta,
             gradient=gradient,
             utility_curvature=curvature,
-            bend=scores,
+            bend=bend,
             density=density,
             stiffness=weight * distance.curvature(zeta),
         )
 
 
 def check_strength(strength: float, *, shifted: bool = False) -> None:
-    """Raise unless 0 ≤ λ < 1; shifted labels allow 1 as well."""
+    """Raise unless 0 ≤ λ < 1; shifted targets allow 1 as well."""
     if shifted and not 0 <= strength <= 1:
         raise ValueError(f"strength must be at least 0 and at most 1; got {strength!r}")
     if not shifted and not 0 <= strength < 1:

@@ -148,9 +148,10 @@ class Penalty:
     spectral: float | None = None
 
     @classmethod
-    def none(cls, n_rows: int) -> Penalty:
+    def none(cls, n_rows: int, reduce: Callable[[Array], Array] | None = None) -> Penalty:
         """Return the penalty on nothing: no statistics, always 0."""
-        return cls(np.zeros((n_rows, 0)), Distance.of((), np.zeros(0)), names=())
+        nothing = Distance.of((), np.zeros(0))
+        return cls(np.zeros((n_rows, 0)), nothing, names=(), reduce=reduce or identity)
 
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or self.matrix.shape[1] != len(self.names):

@@ -1,9 +1,8 @@
 """From data to what the scores are held to: a penalty, or fair targets."""
 
-from ..effects import Nuisances
-from .criterion import Criterion, FittedCriterion, choose_strength, fit_criterion
-from .direct_effect import BASE_RATES, NORMS, DirectEffect, FittedDirectEffect
-from .fair_target import FairTarget, FittedFairTarget
+from .criterion import Criterion, FittedCriterion, Plain, choose_strength, fit_criterion
+from .direct_effect import BASE_RATES, NORMS, DirectEffect
+from .fair_target import FairTarget
 from .group import EqualizedOdds, EqualOpportunity, GroupCriterion, Parity
 
 __all__ = [
@@ -15,11 +14,9 @@ __all__ = [
     "EqualizedOdds",
     "FairTarget",
     "FittedCriterion",
-    "FittedDirectEffect",
-    "FittedFairTarget",
     "GroupCriterion",
-    "Nuisances",
     "Parity",
+    "Plain",
     "choose_strength",
     "fit_criterion",
 ]

@@ -1,127 +1,176 @@
-"""What every criterion can do; a new one needs no more than this."""
+"""What a criterion is: settings that learn one value per row, and turn it into an objective."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._typing import Floats, Index, Reduce
 from ..core import Objective, Penalty, check_strength
-from ..effects import warn_about_overlap
-from ..effects.surrogate import Reduce
-from ..roles import Floats
+from ..effects import HERE, Fitting, warn_about_overlap
+from ..rows import Rows
+
+
+class RowModel(Protocol):
+    """A fitted model of a criterion's row values."""
+
+    def predict(self, X: Any) -> Floats:
+        """Return the value of each row of X."""
 
 
 @runtime_checkable
-class FittedCriterion(Protocol):
-    """A criterion that knows its rows and gives the objective on their scores."""
+class Criterion(Protocol):
+    """Settings that become a `FittedCriterion` once they see rows.
 
-    #: The strength an estimator takes when it is told none.
+    A new criterion is one class with these two methods and two attributes. It then trains in
+    memory, from Parquet files, on workers and in streams of batches, which carry its row values
+    without knowing what they mean.
+
+    Attributes
+    ----------
+    default_strength : float
+        The strength an estimator takes when it is given none.
+    allows_full_strength : bool
+        Whether the strength may be 1.
+    """
+
     default_strength: float
-    #: Whether the strength may be 1.
     allows_full_strength: bool
 
-    @property
-    def n_rows(self) -> int | None:
-        """How many rows it knows; None if any will do."""
+    def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
+        """Learn what is needed of the rows.
 
-    def at(self, X: Any) -> FittedCriterion:
-        """Return the same criterion at other rows."""
-
-    def take(self, rows: NDArray[np.intp]) -> FittedCriterion:
-        """Return the same criterion at some of its rows."""
+        Where they are spread over workers, ``fitting.reduce`` sums a small array over all of them,
+        and ``fitting`` trains propensity and outcome models on all workers' rows.
+        """
 
     def objective(
-        self,
-        y: Floats,
-        z: Floats,
-        sample_weight: Floats | None = None,
-        *,
-        reduce: Reduce | None = None,
+        self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
     ) -> Objective:
-        """Return the objective at strength 0, given labels and z as 0/1.
+        """Return the objective of rows with these values, at strength 0.
 
         Where the rows are spread over workers, ``reduce`` sums a small array over all of them.
         """
 
 
-@runtime_checkable
-class Criterion(Protocol):
-    """Settings that become a `FittedCriterion` once they see covariates, z and labels."""
+@dataclass(frozen=True, eq=False)
+class FittedCriterion:
+    """A criterion at certain rows: its settings, and one value per row.
 
-    default_strength: float
-    allows_full_strength: bool
+    An estimator takes it in place of the criterion, so that many strengths share what was fitted.
 
-    def fit(
-        self, X: Any, z: Floats, sample_weight: Floats | None = None, *, y: Floats | None = None
-    ) -> FittedCriterion:
-        """Learn what is needed; only fair targets need the labels."""
+    Parameters
+    ----------
+    criterion : Criterion
+        The settings.
+    row_values : array of shape (n,), optional
+        What the criterion knows of each row: a propensity score, a direct effect. None for a
+        criterion that needs no such value and serves any rows.
+    model : RowModel, optional
+        Predicts the values of other rows.
+    """
 
+    criterion: Any
+    row_values: Floats | None = field(default=None, repr=False)
+    model: RowModel | None = field(default=None, repr=False)
 
-class PenaltyCriterion(ABC):
-    """A fitted criterion that is a penalty on the scores."""
+    @property
+    def default_strength(self) -> float:
+        """The strength an estimator takes when it is given none."""
+        return float(self.criterion.default_strength)
 
-    default_strength = 0.9
-    allows_full_strength = False
+    @property
+    def allows_full_strength(self) -> bool:
+        """Whether the strength may be 1."""
+        return bool(self.criterion.allows_full_strength)
 
     @property
     def n_rows(self) -> int | None:
         """How many rows it knows; None if any will do."""
-        return None
+        return None if self.row_values is None else len(self.row_values)
 
-    @abstractmethod
-    def penalty(
-        self,
-        y: Floats,
-        z: Floats,
-        sample_weight: Floats | None = None,
-        *,
-        reduce: Reduce | None = None,
-    ) -> Penalty:
-        """Return the penalty, given labels and z as 0/1."""
+    def predict(self, X: Any) -> Floats | None:
+        """Return the values of other rows; None where the criterion needs none."""
+        return None if self.model is None else self.model.predict(X)
+
+    def at(self, X: Any) -> FittedCriterion:
+        """Return the same criterion at other rows."""
+        return self.with_values(self.predict(X))
+
+    def take(self, rows: Index) -> FittedCriterion:
+        """Return the same criterion at some of its rows, their values as they are."""
+        return self if self.row_values is None else self.with_values(self.row_values[rows])
+
+    def with_values(self, row_values: Floats | None) -> FittedCriterion:
+        """Return the same criterion with these values of rows."""
+        return replace(self, row_values=row_values)
+
+    def objective(self, rows: Rows, *, reduce: Reduce | None = None) -> Objective:
+        """Return the objective on these rows, at strength 0."""
+        if self.n_rows not in (None, len(rows)):
+            raise ValueError(
+                f"the criterion was fitted on {self.n_rows} rows but there are {len(rows)}; use "
+                "at(X) for other rows"
+            )
+        objective: Objective = self.criterion.objective(rows, self.row_values, reduce=reduce)
+        return objective
+
+    def penalty(self, rows: Rows, *, reduce: Reduce | None = None) -> Penalty:
+        """Return the penalty of the objective on these rows."""
+        return self.objective(rows, reduce=reduce).penalty
+
+
+@dataclass(frozen=True)
+class Plain:
+    """No criterion at all: the loss alone, which is what every criterion is at strength 0."""
+
+    default_strength = 0.0
+    allows_full_strength = True
+
+    def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
+        """Return it: there is nothing to learn."""
+        return FittedCriterion(self)
 
     def objective(
-        self,
-        y: Floats,
-        z: Floats,
-        sample_weight: Floats | None = None,
-        *,
-        reduce: Reduce | None = None,
+        self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
     ) -> Objective:
-        """Return (1−λ)·log-loss + λ·penalty, at strength 0 until told another."""
-        return Objective(self.penalty(y, z, sample_weight, reduce=reduce), y, 0.0, sample_weight)
+        """Return the loss."""
+        return Objective(
+            rows.outcome.loss,
+            rows.y,
+            penalty=Penalty.none(len(rows), reduce),
+            sample_weight=rows.weights,
+        )
+
+
+def penalised(rows: Rows, penalty: Penalty) -> Objective:
+    """Return (1−λ)·loss + λ·penalty of these rows, at strength 0."""
+    return Objective(rows.outcome.loss, rows.y, penalty=penalty, sample_weight=rows.weights)
 
 
 def fit_criterion(
-    criterion: Criterion | FittedCriterion,
-    X: Any,
-    z: Floats,
-    sample_weight: Floats | None = None,
-    *,
-    y: Floats | None = None,
+    criterion: Criterion | FittedCriterion, rows: Rows, *, fitting: Fitting = HERE
 ) -> FittedCriterion:
     """Fit a criterion, or pass on one that is fitted already, on as many rows as there are."""
-    if isinstance(criterion, Criterion):
-        fitted: FittedCriterion = clone(criterion).fit(X, z, sample_weight, y=y)
-        return fitted
     if isinstance(criterion, FittedCriterion):
-        if criterion.n_rows not in (None, len(z)):
+        if criterion.n_rows not in (None, len(rows)):
             raise ValueError(
-                f"the criterion was fitted on {criterion.n_rows} rows but there are {len(z)} to "
+                f"the criterion was fitted on {criterion.n_rows} rows but there are {len(rows)} to "
                 "train on; fit it on these rows, or hand in one that is not fitted"
             )
         return criterion
-    raise _not_a_criterion(criterion)
+    _check_criterion(criterion)
+    fitted: FittedCriterion = clone(criterion, safe=False).fit(rows, fitting=fitting)
+    return fitted
 
 
 def choose_strength(criterion: Criterion | FittedCriterion, strength: float | None) -> float:
     """Return the strength to train at: the stated one if it is allowed, else the criterion's."""
-    if isinstance(criterion, type) or not isinstance(criterion, (Criterion, FittedCriterion)):
-        raise _not_a_criterion(criterion)
+    _check_criterion(criterion)
     if strength is None:
         return criterion.default_strength
     if not isinstance(strength, Real):
@@ -140,7 +189,10 @@ def warn_about_extremes(scores: Floats, max_share: float, reduce: Reduce | None 
     warn_about_overlap(scores, max_share=max_share)
 
 
-def _not_a_criterion(criterion: object) -> TypeError:
-    return TypeError(
-        f"criterion must be one such as FairTarget(), DirectEffect() or Parity(); got {criterion!r}"
-    )
+def _check_criterion(criterion: object) -> None:
+    known = isinstance(criterion, (Criterion, FittedCriterion))
+    if isinstance(criterion, type) or not known:
+        raise TypeError(
+            f"criterion must be one such as FairTarget(), DirectEffect() or Parity(); got "
+            f"{criterion!r}"
+        )

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from ..core import FORMS, Distance, Penalty
+from .._typing import Floats, Reduce
+from ..core import FORMS, Distance, Objective, Penalty
 from ..core.penalty import identity
-from ..effects import BASES, Propensity, Surrogate, SurrogateDesign
-from ..effects.surrogate import Reduce
-from ..roles import Floats
-from .criterion import PenaltyCriterion, warn_about_extremes
+from ..effects import BASES, HERE, Fitting, Surrogate, SurrogateDesign
+from ..rows import Rows
+from .criterion import FittedCriterion, penalised, warn_about_extremes
 
 #: How the distance between the scores' surrogate and the fair one is measured.
 NORMS = ("coefficient", "function")
@@ -75,7 +74,7 @@ class DirectEffect(BaseEstimator):
     DirectEffect(effect_degree=1, outcome_degree=2)
     """
 
-    default_strength = PenaltyCriterion.default_strength
+    default_strength = 0.9
     allows_full_strength = False
 
     def __init__(
@@ -99,33 +98,42 @@ class DirectEffect(BaseEstimator):
         self.propensity = propensity
         self.max_extreme_share = max_extreme_share
 
-    def fit(
-        self, X: Any, z: Floats, sample_weight: Floats | None = None, *, y: Floats | None = None
-    ) -> FittedDirectEffect:
-        """Fit the propensity score on these rows; z is 0/1."""
+    def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
+        """Fit the propensity score, which is the value of a row."""
         self.check_settings()
-        model = self._propensity()
-        scores = model.fit_predict(X, z, sample_weight)
-        warn_about_extremes(scores, self.max_extreme_share)
-        return FittedDirectEffect(clone(self), model, scores)
+        model, scores = fitting.propensity(rows, self.propensity)
+        warn_about_extremes(scores, self.max_extreme_share, fitting.reduce)
+        return FittedCriterion(clone(self), scores, model)
 
-    def with_scores(
-        self, propensity: ScoreModel, scores: Floats, *, reduce: Reduce | None = None
-    ) -> FittedDirectEffect:
-        """Return the criterion on propensities that were fitted elsewhere, with their model.
+    def objective(
+        self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
+    ) -> Objective:
+        """Return (1−λ)·loss + λ·penalty of rows with these propensities, at strength 0."""
+        if row_values is None:
+            raise TypeError("DirectEffect needs the propensity score of each row")
+        design = self.design(rows, row_values, reduce=reduce)
+        labels = design.fit(rows.y)
+        if self.norm == "coefficient":
+            penalty = _coefficient_penalty(design, labels, self.form)
+        else:
+            penalty = _function_penalty(design, labels, row_values, rows.weights)
+        if self.base_rate == "fair":
+            penalty = _with_base_rate(penalty, labels.fair(row_values), rows.weights)
+        return penalised(rows, penalty)
 
-        Where the rows are spread over workers, ``reduce`` sums a small array over all of them.
-        """
-        self.check_settings()
-        warn_about_extremes(scores, self.max_extreme_share, reduce)
-        return FittedDirectEffect(clone(self), propensity, scores)
-
-    def _propensity(self) -> Propensity:
-        if self.propensity is None:
-            return Propensity()
-        if isinstance(self.propensity, Propensity):
-            return clone(self.propensity)
-        return Propensity(self.propensity)
+    def design(
+        self, rows: Rows, scores: Floats, *, reduce: Reduce | None = None
+    ) -> SurrogateDesign:
+        """Return the regressors of the surrogate at rows with these propensities."""
+        return SurrogateDesign.of(
+            scores,
+            rows.z,
+            outcome_degree=self.outcome_degree,
+            effect_degree=self.effect_degree,
+            basis=self.basis,
+            sample_weight=rows.weights,
+            reduce=reduce,
+        )
 
     def check_settings(self) -> None:
         """Refuse settings that are unknown or do not go together."""
@@ -159,119 +167,37 @@ class DirectEffect(BaseEstimator):
             )
 
 
-class ScoreModel(Protocol):
-    """A fitted model of the propensity score."""
+def _coefficient_penalty(design: SurrogateDesign, labels: Surrogate, form: str) -> Penalty:
+    n_alpha, n_beta = design.outcome_basis.degree, design.effect_basis.degree + 1
+    return Penalty(
+        design.coefficient_rows(first=1),
+        Distance.of(
+            [form] * n_alpha + ["match"] * n_beta,
+            np.r_[labels.fair_coefficients[1:], np.zeros(n_beta)],
+        ),
+        names=(
+            *(f"alpha_{k + 1}" for k in range(n_alpha)),
+            *(f"beta_{k}" for k in range(n_beta)),
+        ),
+        reduce=design.reduce or identity,
+    )
 
-    def predict(self, X: Any) -> Floats:
-        """Return b for each row of X."""
 
-
-@dataclass(frozen=True)
-class FittedDirectEffect(PenaltyCriterion):
-    """A direct-effect criterion with its propensity score, at certain rows.
-
-    An estimator takes it in place of the criterion, so that many strengths share one propensity.
-
-    Parameters
-    ----------
-    criterion : DirectEffect
-        The settings.
-    propensity : Propensity or another model with ``predict``
-        The fitted model of b.
-    scores : array of shape (n,)
-        b at the rows.
-    """
-
-    criterion: DirectEffect
-    propensity: ScoreModel
-    scores: Floats = field(repr=False)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows it knows."""
-        return len(self.scores)
-
-    def at(self, X: Any) -> FittedDirectEffect:
-        """Return the same at other rows, their b predicted."""
-        return replace(self, scores=self.propensity.predict(X))
-
-    def take(self, rows: NDArray[np.intp]) -> FittedDirectEffect:
-        """Return the same at some of its rows, their b as it is."""
-        return replace(self, scores=self.scores[rows])
-
-    def surrogate(
-        self, target: Floats, z: Floats, sample_weight: Floats | None = None
-    ) -> Surrogate:
-        """Return the surrogate of labels or scores at the rows."""
-        return self._design(z, sample_weight).fit(target)
-
-    def penalty(
-        self,
-        y: Floats,
-        z: Floats,
-        sample_weight: Floats | None = None,
-        *,
-        reduce: Reduce | None = None,
-    ) -> Penalty:
-        """Return the penalty on scores at the rows, held to the labels' fair surrogate."""
-        design = self._design(z, sample_weight, reduce)
-        labels = design.fit(y)
-        if self.criterion.norm == "coefficient":
-            penalty = self._coefficient_penalty(design, labels)
-        else:
-            penalty = self._function_penalty(design, labels, sample_weight)
-        if self.criterion.base_rate == "free":
-            return penalty
-        return _with_base_rate(penalty, labels.fair(self.scores), sample_weight)
-
-    def _design(
-        self, z: Floats, sample_weight: Floats | None, reduce: Reduce | None = None
-    ) -> SurrogateDesign:
-        if len(z) != len(self.scores):
-            raise ValueError(
-                f"the criterion was fitted on {len(self.scores)} rows but z has {len(z)}; use "
-                "at(X) for other rows"
-            )
-        return SurrogateDesign.of(
-            self.scores,
-            z,
-            outcome_degree=self.criterion.outcome_degree,
-            effect_degree=self.criterion.effect_degree,
-            basis=self.criterion.basis,
-            sample_weight=sample_weight,
-            reduce=reduce,
-        )
-
-    def _coefficient_penalty(self, design: SurrogateDesign, labels: Surrogate) -> Penalty:
-        n_alpha, n_beta = design.outcome_basis.degree, design.effect_basis.degree + 1
-        return Penalty(
-            design.coefficient_rows(first=1),
-            Distance.of(
-                [self.criterion.form] * n_alpha + ["match"] * n_beta,
-                np.r_[labels.fair_coefficients[1:], np.zeros(n_beta)],
-            ),
-            names=(
-                *(f"alpha_{k + 1}" for k in range(n_alpha)),
-                *(f"beta_{k}" for k in range(n_beta)),
-            ),
-            reduce=design.reduce or identity,
-        )
-
-    def _function_penalty(
-        self, design: SurrogateDesign, labels: Surrogate, sample_weight: Floats | None
-    ) -> Penalty:
-        weights = np.ones_like(self.scores) if sample_weight is None else sample_weight
-        reduce = design.reduce or identity
-        total, first = reduce(np.array([weights.sum(), weights @ self.scores]))
-        squares = float(reduce(np.array([weights @ (self.scores - first / total) ** 2]))[0])
-        matrix = design.orthonormal_rows()[:, 1:] / np.sqrt(squares)
-        return Penalty(
-            matrix,
-            Distance.of(["match"] * matrix.shape[1], reduce(matrix.T @ labels.fair(self.scores))),
-            names=tuple(f"direction_{k + 1}" for k in range(matrix.shape[1])),
-            reduce=reduce,
-            spectral=1 / squares,
-        )
+def _function_penalty(
+    design: SurrogateDesign, labels: Surrogate, scores: Floats, sample_weight: Floats | None
+) -> Penalty:
+    weights = np.ones_like(scores) if sample_weight is None else sample_weight
+    reduce = design.reduce or identity
+    total, first = reduce(np.array([weights.sum(), weights @ scores]))
+    squares = float(reduce(np.array([weights @ (scores - first / total) ** 2]))[0])
+    matrix = design.orthonormal_rows()[:, 1:] / np.sqrt(squares)
+    return Penalty(
+        matrix,
+        Distance.of(["match"] * matrix.shape[1], reduce(matrix.T @ labels.fair(scores))),
+        names=tuple(f"direction_{k + 1}" for k in range(matrix.shape[1])),
+        reduce=reduce,
+        spectral=1 / squares,
+    )
 
 
 def _with_base_rate(penalty: Penalty, fair: Floats, sample_weight: Floats | None) -> Penalty:

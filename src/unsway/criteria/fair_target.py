@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
+from .._typing import Floats, Reduce
 from ..core import Objective, Penalty
-from ..core.penalty import identity
-from ..effects import CrossFit, Nuisances
+from ..effects import HERE, CrossFit, Fitting
 from ..effects.conditional import ConditionalEffect, corrected_effect, fit_correction
-from ..effects.surrogate import Reduce
-from ..roles import Floats
-from .criterion import warn_about_extremes
+from ..rows import Rows
+from .criterion import FittedCriterion, warn_about_extremes
 
 
 class FairTarget(BaseEstimator):
@@ -88,53 +84,40 @@ class FairTarget(BaseEstimator):
         self.max_extreme_share = max_extreme_share
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, z: Floats, sample_weight: Floats | None = None, *, y: Floats | None = None
-    ) -> FittedFairTarget:
-        """Estimate the direct effect at each row; z and y are 0/1."""
-        if y is None:
-            raise TypeError("FairTarget needs the labels: fit(X, z, y=y)")
+    def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
+        """Estimate the direct effect τ at each row, which is the value of a row."""
         self._check()
         cross_fit = CrossFit.of(
-            X,
-            z,
-            binary=True,
+            rows,
             outcome_model=self.outcome_model,
             propensity_model=self.propensity_model,
             cv=self.cv,
             clip=self.clip,
             seed=self.random_state,
-            y=y,
-            weights=sample_weight,
+            fitting=fitting,
         )
-        nuisances, models = cross_fit.fit_models(y, z, sample_weight)
-        return self.with_nuisances(models, nuisances, z, sample_weight, y=y)
-
-    def with_nuisances(
-        self,
-        models: Any,
-        nuisances: Nuisances,
-        z: Floats,
-        sample_weight: Floats | None = None,
-        *,
-        y: Floats,
-        reduce: Reduce | None = None,
-    ) -> FittedFairTarget:
-        """Return the fair target on nuisances that are there already.
-
-        ``models.predict(X)`` gives those of other rows.
-        Where the rows are spread over workers, ``reduce`` sums a small array over all of them.
-        """
-        self._check()
-        warn_about_extremes(nuisances.propensity, self.max_extreme_share, reduce)
+        nuisances, models = cross_fit.fit_models()
+        warn_about_extremes(nuisances.propensity, self.max_extreme_share, fitting.reduce)
         correction = np.zeros(0)
         if self.correction_degree is not None:
-            solve = fit_correction if reduce is None else partial(_summed_correction, reduce)
-            correction = solve(y, z, sample_weight, nuisances, self.correction_degree)
-        return FittedFairTarget(
-            clone(self),
-            ConditionalEffect(models, correction),
-            corrected_effect(nuisances, correction),
+            correction = fit_correction(
+                rows, nuisances, self.correction_degree, reduce=fitting.reduce
+            )
+        effect = ConditionalEffect(models, correction)
+        return FittedCriterion(clone(self), corrected_effect(nuisances, correction), effect)
+
+    def objective(
+        self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
+    ) -> Objective:
+        """Return the loss against y + ½(−1)^z τ of rows with these τ, at strength 0."""
+        if row_values is None:
+            raise TypeError("FairTarget needs the direct effect at each row")
+        return Objective(
+            rows.outcome.loss,
+            rows.y,
+            penalty=Penalty.none(len(rows), reduce),
+            shift=(0.5 - rows.z) * row_values,
+            sample_weight=rows.weights,
         )
 
     def _check(self) -> None:
@@ -144,85 +127,3 @@ class FairTarget(BaseEstimator):
             raise ValueError(
                 f"correction_degree must be None or an integer of at least 0; got {degree!r}"
             )
-
-
-@dataclass(frozen=True)
-class FittedFairTarget:
-    """A fair target with its estimate of the direct effect, at certain rows.
-
-    An estimator takes it in place of the criterion, so that many strengths share the nuisances.
-
-    Parameters
-    ----------
-    criterion : FairTarget
-        The settings.
-    conditional_effect : ConditionalEffect
-        The fitted models of τ(X).
-    effect : array of shape (n,)
-        τ at the rows, from models that have not seen them.
-    """
-
-    default_strength: ClassVar[float] = FairTarget.default_strength
-    allows_full_strength: ClassVar[bool] = True
-
-    criterion: FairTarget
-    conditional_effect: ConditionalEffect = field(repr=False)
-    effect: Floats = field(repr=False)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows it knows."""
-        return len(self.effect)
-
-    def at(self, X: Any) -> FittedFairTarget:
-        """Return the same at other rows, their effect predicted."""
-        return replace(self, effect=self.conditional_effect(X))
-
-    def take(self, rows: NDArray[np.intp]) -> FittedFairTarget:
-        """Return the same at some of its rows, their effect as it is."""
-        return replace(self, effect=self.effect[rows])
-
-    def targets(self, y: Floats, z: Floats, strength: float = 1.0) -> Floats:
-        """Return y + λ·½(−1)^z τ(X), also where that lies outside [0, 1]."""
-        return y + strength * self._shift(z)
-
-    def objective(
-        self,
-        y: Floats,
-        z: Floats,
-        sample_weight: Floats | None = None,
-        *,
-        reduce: Reduce | None = None,
-    ) -> Objective:
-        """Return the log-loss against the shifted labels, at strength 0 until told another."""
-        nothing = replace(Penalty.none(len(y)), reduce=reduce or identity)
-        return Objective(nothing, y, 0.0, sample_weight, self._shift(z))
-
-    def _shift(self, z: Floats) -> Floats:
-        if len(z) != len(self.effect):
-            raise ValueError(
-                f"the fair target was fitted on {len(self.effect)} rows but z has {len(z)}; use "
-                "at(X) for other rows"
-            )
-        return (0.5 - z) * self.effect
-
-
-def _summed_correction(
-    reduce: Reduce,
-    y: Floats,
-    z: Floats,
-    weights: Floats | None,
-    nuisances: Nuisances,
-    degree: int,
-) -> Floats:
-    """Return what `fit_correction` does, by normal equations summed over workers.
-
-    Nothing is corrected along directions in which all rows' b̂ are alike.
-    """
-    residual = z - nuisances.propensity
-    rows = np.vander(nuisances.propensity, degree + 1, increasing=True) * residual[:, None]
-    unexplained = y - nuisances.mean - residual * nuisances.effect
-    weighted = rows if weights is None else rows * weights[:, None]
-    sums = reduce(weighted.T @ np.column_stack([rows, unexplained]))
-    found, *_ = np.linalg.lstsq(sums[:, :-1], sums[:, -1], rcond=None)
-    return np.asarray(found)

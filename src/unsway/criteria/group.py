@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ..core import Distance, Penalty
+from .._typing import Floats, Reduce
+from ..core import Distance, Objective, Penalty
 from ..core.penalty import identity
-from ..effects.surrogate import Reduce
-from ..roles import Floats
-from .criterion import PenaltyCriterion
+from ..effects import HERE, Fitting
+from ..rows import Rows
+from .criterion import FittedCriterion, penalised
 
 
-class GroupCriterion(PenaltyCriterion, BaseEstimator):
-    """The gap in mean score between z=1 and z=0, within all rows or within a label.
+class GroupCriterion(BaseEstimator):
+    """The gap in mean score between the groups, within all rows or within a label.
 
     ::
 
@@ -25,38 +25,26 @@ class GroupCriterion(PenaltyCriterion, BaseEstimator):
     Subclasses say which conditions c hold. Nothing is fitted: the criterion serves any rows.
     """
 
+    default_strength = 0.9
+    allows_full_strength = False
+
     #: Labels within which the groups are compared; None stands for all rows.
     given: ClassVar[tuple[int | None, ...]]
 
-    def fit(
-        self, X: Any, z: Floats, sample_weight: Floats | None = None, *, y: Floats | None = None
-    ) -> Self:
-        """Return the criterion itself: there is nothing to fit."""
-        return self
+    def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
+        """Return the criterion for any rows: there is nothing to learn."""
+        return FittedCriterion(self)
 
-    def at(self, X: Any) -> Self:
-        """Return the criterion itself: it serves any rows."""
-        return self
-
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return the criterion itself: it serves any rows."""
-        return self
-
-    def penalty(
-        self,
-        y: Floats,
-        z: Floats,
-        sample_weight: Floats | None = None,
-        *,
-        reduce: Reduce | None = None,
-    ) -> Penalty:
-        """Return the penalty on scores at rows with these labels and this z (0/1)."""
-        weights = np.ones_like(z) if sample_weight is None else sample_weight
+    def objective(
+        self, rows: Rows, row_values: Floats | None = None, *, reduce: Reduce | None = None
+    ) -> Objective:
+        """Return (1−λ)·loss + λ·penalty of the rows, at strength 0."""
         total = identity if reduce is None else reduce
-        columns = [_gap(label, y, z, weights, total) for label in self.given]
+        columns = [_gap(label, rows, total) for label in self.given]
         names = tuple("gap" if label is None else f"gap_y{label}" for label in self.given)
         distance = Distance.of(["match"] * len(names), np.zeros(len(names)))
-        return Penalty(np.column_stack(columns), distance, names=names, reduce=total)
+        penalty = Penalty(np.column_stack(columns), distance, names=names, reduce=total)
+        return penalised(rows, penalty)
 
 
 class Parity(GroupCriterion):
@@ -67,8 +55,9 @@ class Parity(GroupCriterion):
     Examples
     --------
     >>> import numpy as np
-    >>> z = np.array([1.0, 1.0, 0.0, 0.0])
-    >>> penalty = Parity().penalty(np.zeros(4), z)
+    >>> from unsway.rows import Rows
+    >>> rows = Rows.check(np.eye(4), [1, 0, 1, 0], sensitive_features=[1, 1, 0, 0])
+    >>> penalty = Parity().fit(rows).penalty(rows)
     >>> float(penalty.value(np.array([1.0, 0.5, 0.25, 0.25])))
     0.25
     """
@@ -82,8 +71,10 @@ class EqualOpportunity(GroupCriterion):
     Examples
     --------
     >>> import numpy as np
-    >>> y, z = np.array([1.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0, 0.0])
-    >>> float(EqualOpportunity().penalty(y, z).value(np.array([0.75, 0.0, 0.25, 1.0])))
+    >>> from unsway.rows import Rows
+    >>> rows = Rows.check(np.eye(4), [1, 0, 1, 0], sensitive_features=[1, 1, 0, 0])
+    >>> penalty = EqualOpportunity().fit(rows).penalty(rows)
+    >>> float(penalty.value(np.array([0.75, 0.0, 0.25, 1.0])))
     0.25
     """
 
@@ -96,18 +87,21 @@ class EqualizedOdds(GroupCriterion):
     Examples
     --------
     >>> import numpy as np
-    >>> y, z = np.array([1.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0, 0.0])
-    >>> float(EqualizedOdds().penalty(y, z).value(np.array([0.75, 0.0, 0.25, 0.5])))
+    >>> from unsway.rows import Rows
+    >>> rows = Rows.check(np.eye(4), [1, 0, 1, 0], sensitive_features=[1, 1, 0, 0])
+    >>> penalty = EqualizedOdds().fit(rows).penalty(rows)
+    >>> float(penalty.value(np.array([0.75, 0.0, 0.25, 0.5])))
     0.5
     """
 
     given = (1, 0)
 
 
-def _gap(label: int | None, y: Floats, z: Floats, weights: Floats, reduce: Reduce) -> Floats:
+def _gap(label: int | None, rows: Rows, reduce: Reduce) -> Floats:
     """Return the column of A whose product with p is the gap in mean score."""
-    inside = weights if label is None else weights * (y == label)
-    ones, zeros = inside * z, inside * (1 - z)
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    inside = weights if label is None else weights * (rows.y == label)
+    ones, zeros = inside * rows.z, inside * (1 - rows.z)
     in_one, in_zero = reduce(np.array([ones.sum(), zeros.sum()]))
     for group, total in ((1, in_one), (0, in_zero)):
         if total == 0:

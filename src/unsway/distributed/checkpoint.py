@@ -92,8 +92,8 @@ class Checkpointed:
             "damping": derivatives.damping,
             "last_penalty": derivatives.last_penalty,
         }
-        booster: Any = self.boosting.engine
-        raw = bytes(booster.booster.save_raw(raw_format="ubj"))
+        booster: Any = self.boosting.grower.booster
+        raw = bytes(booster.save_raw(raw_format="ubj"))
         write_atomically(self._path, json.dumps(state).encode() + b"\n" + raw)
 
     def _take_up(self) -> None:
@@ -111,8 +111,7 @@ class Checkpointed:
                 f"the checkpoint in {self._path.parent} belongs to other rows or settings; remove "
                 f"{FILE_NAME} there, or name another folder"
             )
-        engine: Any = self.boosting.engine
-        engine.booster.load_model(bytearray(raw))
+        self.boosting.grower.booster.load_model(bytearray(raw))
         self.boosting.rounds = self.resumed_at = self._saved = int(state["rounds"])
         self.boosting.history = state["history"]
         self.boosting.derivatives.damping = float(state["damping"])

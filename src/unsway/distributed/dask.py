@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import Schedule, Step
 from ..extras import load
+from ..models.boosting import check_booster, on_step
 from ..models.xgboost import FairXGBClassifier
 from .cluster import ROLES, Job, Partitions, WorkerLostError, wait_for_a_worker, workers_of
 from .nuisances import NuisanceSettings
@@ -154,7 +155,7 @@ class FairDaskXGBClassifier(BaseEstimator):
             Collections to stop early by.
         """
         model = self._plain_model()
-        model._check_settings()
+        check_booster(model)
         faults = Faults(self.checkpoint, self.checkpoint_every)
         client = self._client()
         rows = _collections((X, y, sensitive_features, sample_weight), "")
@@ -215,7 +216,7 @@ class FairDaskXGBClassifier(BaseEstimator):
         restarts = 0
         while True:
             try:
-                model = job.run(client, self._on_step())
+                model = job.run(client, on_step(self._plain_model()))
                 break
             except WorkerLostError:
                 if self.checkpoint is None or restarts >= self.max_restarts:
@@ -231,9 +232,6 @@ class FairDaskXGBClassifier(BaseEstimator):
         model.callback, model.progress = self.callback, self.progress
         model.n_jobs = self.n_jobs
         return model, restarts
-
-    def _on_step(self) -> Callable[[Step], None] | None:
-        return self._plain_model()._on_step()
 
 
 def _collections(given: Sequence[Any], place: str) -> tuple[Any, ...]:

@@ -7,21 +7,26 @@ fitted on summed derivatives.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Integral
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import expit
 
-from ..criteria import DirectEffect, FairTarget, FittedDirectEffect, FittedFairTarget, Nuisances
-from ..models.xgboost import engine, matrix_options, training_matrix
-from ..roles import Floats
+from .._typing import Floats, Index
+from ..checks import check_choice, check_integer
+from ..core import LogLoss, Objective, Penalty
+from ..core.newton import LinearProblem
+from ..effects import CrossFit, Fitting
+from ..effects.nuisance import ScoreModel, Stack
+from ..folds import draws
+from ..models.xgboost import matrix_options, training_matrix, xgboost
+from ..rows import Rows
 from ..tables import EngineTable
 from .collective import Collective
-from .linear import Encoding, LinearModel, fit_logistic
-from .rows import LocalRows
-from .shares import draws
+from .linear import EncodedRows, Encoding
+from .rows import ties_of
 
 #: Models of the propensity that `DirectEffect` rests on.
 PROPENSITIES = ("linear", "stacked")
@@ -29,8 +34,7 @@ PROPENSITIES = ("linear", "stacked")
 _TREES = {"eta": 0.1, "max_depth": 3, "lambda": 1.0, "min_child_weight": 1.0}
 _SCORE_CLIP = 1e-3  # as `Propensity` clips
 _SCORE_FOLDS = 5
-_FEWEST_ROWS = 20
-_MIXING_STEPS = 40
+_CONVERGED = 1e-9  # of the gradient of the logistic regression
 
 
 @dataclass(frozen=True)
@@ -62,83 +66,90 @@ class NuisanceSettings:
     propensity: str = "linear"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_rounds, Integral) or self.n_rounds < 1:
-            raise ValueError(f"n_rounds must be an integer of at least 1; got {self.n_rounds!r}")
-        if self.propensity not in PROPENSITIES:
-            raise ValueError(
-                f"unknown propensity {self.propensity!r}; choose from {', '.join(PROPENSITIES)}"
-            )
+        check_integer(self.n_rounds, "n_rounds", at_least=1)
+        check_choice(self.propensity, "propensity", PROPENSITIES)
         if not isinstance(self.params, Mapping):
             raise TypeError(f"params must be a dict of XGBoost's parameters; got {self.params!r}")
 
 
+class SharedFitting(Fitting):
+    """Propensity and outcome models trained by all processes on all of their rows.
+
+    Parameters
+    ----------
+    settings : NuisanceSettings
+        What is trained.
+    collective : Collective
+        The processes.
+    n_jobs : int, optional
+        Threads of XGBoost.
+    """
+
+    def __init__(
+        self, settings: NuisanceSettings, collective: Collective, n_jobs: int | None = None
+    ) -> None:
+        self.reduce = collective.sum
+        self._settings, self._n_jobs = settings, n_jobs
+
+    def learners(self, rows: Rows, models: Any, *, binary: bool, role: str) -> tuple[Any, ...]:
+        """Return XGBoost's trees, and beside them a logistic regression if the settings say so."""
+        if models is not None:
+            raise TypeError(
+                f"{role} sees the rows of one machine; leave it None and say with "
+                "nuisances=NuisanceSettings(…) how it is fitted, or hand in a criterion fitted on "
+                "a sample"
+            )
+        trees = SharedTrees(rows, self._settings, self._n_jobs, self.reduce)
+        if not self._settings.linear:
+            return (trees,)
+        return trees, SharedRegression(rows, self.reduce)
+
+    def folds(self, rows: Rows, n_folds: int, seed: int) -> Index:
+        """Return the fold of each row, by what it holds."""
+        drawn = draws(rows.X.matrix, ties_of(rows), seed)
+        return (drawn * n_folds).astype(np.intp)
+
+    def propensity(self, rows: Rows, stated: Any) -> tuple[ScoreModel, Floats]:
+        """Return the propensity score that `DirectEffect` rests on, and its values here."""
+        if self._settings.propensity == "stacked" or stated is not None:
+            cross_fit = CrossFit.of(
+                rows,
+                propensity_model=stated,
+                needs_outcome=False,
+                cv=_SCORE_FOLDS,
+                clip=_SCORE_CLIP,
+                fitting=self,
+            )
+            nuisances, models = cross_fit.fit_models()
+            return ClippedScore(models.propensity), nuisances.propensity
+        learner = SharedRegression(rows, self.reduce)
+        everybody = np.arange(len(rows))
+        model = learner.fit(rows.z, everybody, rows.weights)
+        scores = np.clip(learner.predict_rows(model, everybody), _SCORE_CLIP, 1 - _SCORE_CLIP)
+        return ClippedScore(Stack((learner.encode,), ((model,),), (1.0,))), scores
+
+    def check_table(self, rows: Rows) -> None:
+        """Do nothing: the rows of all processes were checked when they were coded."""
+
+
 @dataclass(frozen=True)
-class Mixture:
-    """Models of one nuisance, one of each kind per fold, and the share of the trees."""
+class ClippedScore:
+    """A propensity score, kept away from 0 and 1."""
 
-    table: EngineTable
-    trees: tuple[Any, ...]
-    linear: tuple[LinearModel, ...]
-    share: float
-
-    def predict(self, matrix: NDArray[Any]) -> Floats:
-        """Return the prediction for other rows, averaged over the folds."""
-        rows = engine().DMatrix(matrix, **matrix_options(self.table))
-        trees = np.mean([booster.predict(rows) for booster in self.trees], axis=0)
-        if not self.linear:
-            return np.asarray(trees, dtype=np.float64)
-        linear = np.mean([model.predict(matrix) for model in self.linear], axis=0)
-        return np.asarray(self.share * trees + (1 - self.share) * linear)
-
-
-@dataclass(frozen=True)
-class NuisanceModels:
-    """The models of b, μ₀ and μ₁ of one table."""
-
-    table: EngineTable
-    propensity: Mixture
-    outcome_zero: Mixture
-    outcome_one: Mixture
-    clip: float
-
-    def predict(self, X: Any) -> Nuisances:
-        """Return the nuisances of rows the models have not seen."""
-        matrix = self.table.matrix(X)
-        b = self.propensity.predict(matrix)
-        zero, one = (each.predict(matrix) for each in (self.outcome_zero, self.outcome_one))
-        return _nuisances(b, zero, one, self.clip)
-
-
-@dataclass(frozen=True)
-class PropensityModel:
-    """A fitted propensity score, kept away from 0 and 1."""
-
-    table: EngineTable
-    model: LinearModel | Mixture
+    model: Stack
 
     def predict(self, X: Any) -> Floats:
         """Return b for each row of X."""
-        return _clipped(self.model.predict(self.table.matrix(X)), _SCORE_CLIP)
+        return np.clip(self.model.predict(X), _SCORE_CLIP, 1 - _SCORE_CLIP)
 
 
-class CrossFitting:
-    """The rows of this process, quantised once, on which all nuisances are fitted."""
+class SharedTrees:
+    """XGBoost's own trees, grown by all processes on rows that are quantised once."""
 
     def __init__(
-        self,
-        rows: LocalRows,
-        table: EngineTable,
-        settings: NuisanceSettings,
-        collective: Collective,
-        n_folds: int,
-        seed: int,
-        n_jobs: int | None,
+        self, rows: Rows, settings: NuisanceSettings, n_jobs: int | None, reduce: Any
     ) -> None:
-        self._rows, self._table, self._settings = rows, table, settings
-        self._collective = collective
-        self._n_folds = n_folds
-        self._folds = (draws(rows.matrix, rows.ties, seed) * n_folds).astype(np.intp)
-        self._weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+        self._n_rounds, self._reduce = settings.n_rounds, reduce
         self._params = {
             **_TREES,
             **settings.params,
@@ -147,140 +158,76 @@ class CrossFitting:
         }
         if n_jobs is not None:
             self._params["nthread"] = n_jobs
-        self._matrix = training_matrix(self._params, table, rows.matrix)
-        self._encoding = None
-        if settings.linear:
-            self._encoding = Encoding.of(rows.matrix, table, collective.sum)
+        self._matrix = training_matrix(self._params, rows.X)
+        self.encode = partial(_as_matrix, rows.X.layout)
 
-    def fit(self, target: Floats, usable: NDArray[np.bool_]) -> tuple[Floats, Mixture]:
-        """Return out-of-fold predictions of models trained on the usable rows, and the models."""
-        found = np.zeros((len(target), 2))
-        trees, linear = [], []
-        for fold in range(self._n_folds):
-            test = self._folds == fold
-            weights = self._weights * (usable & (~test if self._n_folds > 1 else True))
-            trees.append(self._boost(target, weights))
-            found[test, 0] = trees[-1].predict(self._matrix).ravel()[test]
-            if self._encoding is not None:
-                model = fit_logistic(
-                    self._rows.matrix, target, weights, self._encoding, self._collective.sum
-                )
-                linear.append(model)
-                found[test, 1] = model.predict(self._rows.matrix[test])
-        share = 1.0
-        if linear:
-            share = _best_share(found, target, self._weights * usable, self._collective)
-        mixed = share * found[:, 0] + (1 - share) * found[:, 1]
-        return mixed, Mixture(self._table, tuple(trees), tuple(linear), share)
-
-    def _boost(self, target: Floats, weights: Floats) -> Any:
-        """Grow XGBoost's own trees; a row of weight 0 takes part in nothing."""
-        ones, total = self._collective.sum(np.array([weights @ target, weights.sum()]))
+    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedTrees:
+        """Grow the trees on these rows; the others have a weight of 0."""
+        inside = np.zeros(len(target))
+        inside[rows] = 1.0 if weights is None else weights[rows]
+        ones, total = self._reduce(np.array([inside @ target, inside.sum()]))
         mean = float(np.clip(ones / max(total, 1e-12), 1e-4, 1 - 1e-4))
         self._matrix.set_label(target)
-        self._matrix.set_weight(weights)
-        booster = engine().Booster({**self._params, "base_score": mean}, cache=[self._matrix])
-        for number in range(self._settings.n_rounds):
+        self._matrix.set_weight(inside)
+        booster = xgboost().Booster({**self._params, "base_score": mean}, cache=[self._matrix])
+        for number in range(self._n_rounds):
             booster.update(self._matrix, number)
-        return booster
+        return FittedTrees(booster)
+
+    def predict_rows(self, model: FittedTrees, rows: Index) -> Floats:
+        """Return the predictions for rows of the learner's own table."""
+        return model.predict(self._matrix)[rows]
 
 
-def fit_fair_target(
-    criterion: FairTarget,
-    rows: LocalRows,
-    table: EngineTable,
-    settings: NuisanceSettings,
-    collective: Collective,
-    n_jobs: int | None = None,
-) -> FittedFairTarget:
-    """Fit b, μ₀ and μ₁ on all processes' rows, and return the fair target of those here."""
-    if criterion.outcome_model is not None or criterion.propensity_model is not None:
-        raise TypeError(
-            "FairTarget's outcome_model and propensity_model see the rows of one machine; leave "
-            "them None and say with nuisances=NuisanceSettings(…) how they are fitted, or hand in "
-            "a criterion fitted on a sample"
+@dataclass(frozen=True)
+class FittedTrees:
+    """Trees that were grown."""
+
+    booster: Any
+
+    def predict(self, table: Any) -> Floats:
+        """Return P(1) of each row of an XGBoost matrix."""
+        return np.asarray(self.booster.predict(table).ravel(), dtype=np.float64)
+
+
+class SharedRegression:
+    """A logistic regression with a ridge, fitted on derivatives that all processes sum."""
+
+    def __init__(self, rows: Rows, reduce: Any) -> None:
+        self._reduce = reduce
+        self.encode = Encoding.of(rows.X, reduce)
+        self._design = EncodedRows(rows.X.matrix, self.encode)
+
+    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedRegression:
+        """Minimise Σ w·log-loss + ½‖β‖² over these rows of all processes, the intercept free."""
+        inside = np.zeros(len(target))
+        inside[rows] = 1.0 if weights is None else weights[rows]
+        objective = Objective(
+            LogLoss(),
+            target,
+            penalty=Penalty.none(len(target), self._reduce),
+            sample_weight=inside,
         )
-    _check_folds(criterion.cv, criterion.clip, rows, collective)
-    fitting = CrossFitting(
-        rows, table, settings, collective, criterion.cv, criterion.random_state, n_jobs
-    )
-    everybody = np.ones(len(rows), dtype=bool)
-    b, propensity = fitting.fit(rows.z, everybody)
-    zero, outcome_zero = fitting.fit(rows.y, rows.z == 0)
-    one, outcome_one = fitting.fit(rows.y, rows.z == 1)
-    models = NuisanceModels(table, propensity, outcome_zero, outcome_one, criterion.clip)
-    return criterion.with_nuisances(
-        models,
-        _nuisances(b, zero, one, criterion.clip),
-        rows.z,
-        rows.weights,
-        y=rows.y,
-        reduce=collective.sum,
-    )
+        l2 = 1 / max(objective.total_weight, 1e-12)
+        problem = LinearProblem(objective, self._design, l2)
+        return FittedRegression(problem.minimize(tol=_CONVERGED).weights)
+
+    def predict_rows(self, model: FittedRegression, rows: Index) -> Floats:
+        """Return the predictions for rows of the learner's own table."""
+        return model.predict(replace(self._design, matrix=self._design.matrix[rows]))
 
 
-def fit_direct_effect(
-    criterion: DirectEffect,
-    rows: LocalRows,
-    table: EngineTable,
-    settings: NuisanceSettings,
-    collective: Collective,
-    n_jobs: int | None = None,
-) -> FittedDirectEffect:
-    """Fit the propensity on all processes' rows, and return the criterion at those here."""
-    if criterion.propensity is not None:
-        raise TypeError(
-            "DirectEffect's propensity sees the rows of one machine; leave it None and say with "
-            "nuisances=NuisanceSettings(…) how it is fitted, or hand in a criterion fitted on a "
-            "sample"
-        )
-    if settings.propensity == "stacked":
-        _check_folds(_SCORE_FOLDS, _SCORE_CLIP, rows, collective)
-        fitting = CrossFitting(rows, table, settings, collective, _SCORE_FOLDS, 0, n_jobs)
-        scores, mixture = fitting.fit(rows.z, np.ones(len(rows), dtype=bool))
-        model = PropensityModel(table, mixture)
-    else:
-        encoding = Encoding.of(rows.matrix, table, collective.sum)
-        weights = np.ones(len(rows)) if rows.weights is None else rows.weights
-        linear = fit_logistic(rows.matrix, rows.z, weights, encoding, collective.sum)
-        scores, model = linear.predict(rows.matrix), PropensityModel(table, linear)
-    return criterion.with_scores(model, _clipped(scores, _SCORE_CLIP), reduce=collective.sum)
+@dataclass(frozen=True)
+class FittedRegression:
+    """The coefficients of a logistic regression, the intercept last."""
+
+    weights: Floats
+
+    def predict(self, table: EncodedRows) -> Floats:
+        """Return P(1) of each row."""
+        return np.asarray(expit(table @ self.weights[:-1] + self.weights[-1]))
 
 
-def _check_folds(cv: int, clip: float, rows: LocalRows, collective: Collective) -> None:
-    if not isinstance(cv, Integral) or cv < 1:
-        raise ValueError(f"cv must be an integer of at least 1; got {cv!r}")
-    if not 0 < clip < 0.5:
-        raise ValueError(f"clip must lie above 0 and below 0.5; got {clip!r}")
-    counts = collective.sum(np.array([float((rows.z == level).sum()) for level in (0, 1)]))
-    fewest = max(_FEWEST_ROWS, 2 * cv)
-    if counts.min() < fewest:
-        raise ValueError(
-            f"a sensitive level has {int(counts.min())} rows on all workers; at least {fewest} are "
-            f"needed to estimate effects with cv={cv}"
-        )
-
-
-def _best_share(
-    predictions: Floats, target: Floats, weights: Floats, collective: Collective
-) -> float:
-    """Return the share of the first of two models whose mixture is likeliest, by bisection.
-
-    The log-likelihood Σ w log(s·l₁ + (1−s)·l₂) is concave in s, so its slope changes sign once.
-    """
-    first, second = np.where(target[:, None] == 1, predictions, 1 - predictions).clip(1e-9).T
-    low, high = 0.0, 1.0
-    for _ in range(_MIXING_STEPS):
-        share = (low + high) / 2
-        mixture = share * first + (1 - share) * second
-        slope = collective.sum(np.array([weights @ ((first - second) / mixture)]))[0]
-        low, high = (share, high) if slope > 0 else (low, share)
-    return (low + high) / 2
-
-
-def _nuisances(b: Floats, zero: Floats, one: Floats, clip: float) -> Nuisances:
-    return Nuisances(_clipped(b, clip), np.column_stack([zero, one]))
-
-
-def _clipped(scores: Floats, clip: float) -> Floats:
-    return np.clip(scores, clip, 1 - clip)
+def _as_matrix(layout: EngineTable, X: Any) -> Any:
+    """Return another table as a matrix of XGBoost."""
+    return xgboost().DMatrix(layout.matrix(X), **matrix_options(layout))

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..roles import (
-    Floats,
-    check_labels,
-    check_length,
-    check_sensitive,
-    check_weights,
-    columns,
-    row_count,
-    vector,
-)
-from ..tables import EngineTable, check_table
+from .._typing import Floats
+from ..checks import check_length, check_weights, read_column, show_value
+from ..groups import Groups, find_copies, level_extremes, refuse_copy
+from ..outcome import Outcome
+from ..rows import Rows
+from ..tables import CodedTable, EngineTable, check_table, columns, row_count
 from .collective import Collective
 
 
@@ -122,12 +117,15 @@ class Facts:
 
 @dataclass(frozen=True)
 class Layout:
-    """What is common to all rows: columns, classes, and what z = 0 and z = 1 stand for."""
+    """What is common to all rows: columns, classes, and the levels of the sensitive attribute.
+
+    ``outcome`` and ``groups`` have one row for each class and each level.
+    """
 
     table: EngineTable
     named: bool
-    classes: NDArray[Any]
-    sensitive_levels: tuple[Any, Any]
+    outcome: Outcome
+    groups: Groups
     weighted: bool
 
     @classmethod
@@ -135,65 +133,52 @@ class Layout:
         """Return the layout, or say what the table lacks."""
         if facts.names is None or not facts.classes:
             raise ValueError("X has no rows on any worker")
-        _, classes = check_labels(_column(facts.classes), len(facts.classes))
-        groups = _column(facts.groups)
-        sensitive = check_sensitive(groups, len(groups), positive_level)
+        outcome = Outcome.labels(_column(facts.classes), len(facts.classes))
+        levels = _column(facts.groups)
+        groups = Groups.check(levels, len(levels), positive_level=positive_level)
         if facts.sensitive_name in facts.names:
             raise ValueError(
                 f"X contains the sensitive column {facts.sensitive_name!r}; drop it: it is needed "
                 "in fit only, as sensitive_features"
             )
         table = EngineTable(facts.names, facts.levels)
-        return cls(table, facts.named, classes, sensitive.levels, bool(facts.weighted))
+        return cls(table, facts.named, outcome, groups, bool(facts.weighted))
 
-
-@dataclass(frozen=True)
-class LocalRows:
-    """The rows here: what an engine and an objective need, and the tables they come from."""
-
-    tables: tuple[Any, ...] = field(repr=False)
-    matrix: NDArray[Any] = field(repr=False)
-    y: Floats = field(repr=False)
-    z: Floats = field(repr=False)
-    weights: Floats | None = field(repr=False)
-
-    @classmethod
-    def of(cls, parts: Sequence[Part], layout: Layout, place: str = "") -> Self:
-        """Encode the parts by the common layout."""
-        width = len(layout.table.names)
-        blocks, labels, groups, weights = [np.empty((0, width), np.float32)], [], [], []
-        tables = []
+    def rows(self, parts: Sequence[Part], place: str = "") -> tuple[Rows, tuple[Any, ...]]:
+        """Return the rows of all parts, coded alike everywhere, and their tables as given."""
+        classes, levels = self.outcome.classes, self.groups.levels
+        assert classes is not None  # noqa: S101
+        blocks, labels, groups, weights, tables = [], [], [], [], []
         for part in parts:
             X = check_table(part.X, smallest=0)
             n_rows = row_count(X)
             if n_rows == 0:
                 continue
             tables.append(X)
-            blocks.append(layout.table.matrix(X))
-            y, _ = vector(part.y, "y")
-            z, _ = vector(part.sensitive_features, "sensitive_features")
-            _check_known(y, layout.classes, "label", place)
-            _check_known(z, layout.sensitive_levels, "sensitive level", place)
-            labels.append((y == layout.classes[1]).astype(np.float64))
-            groups.append((z == layout.sensitive_levels[1]).astype(np.float64))
-            if layout.weighted:
+            blocks.append(self.table.matrix(X))
+            y, _ = read_column(part.y, "y")
+            z, _ = read_column(part.sensitive_features, "sensitive_features")
+            _check_known(y, classes, "label", place)
+            _check_known(z, levels, "sensitive level", place)
+            labels.append((y == classes[1]).astype(np.float64))
+            groups.append((z == levels[1]).astype(np.uint8))
+            if self.weighted:
                 weights.append(_check_weights(part.sample_weight, n_rows))
+        empty = np.empty((0, len(self.table.names)), np.float32)
+        matrix = blocks[0] if len(blocks) == 1 else np.concatenate([empty, *blocks])
         none = np.zeros(0)
-        return cls(
-            tuple(tables),
-            blocks[1] if len(blocks) == 2 else np.concatenate(blocks),
-            np.concatenate([none, *labels]),
-            np.concatenate([none, *groups]),
-            np.concatenate([none, *weights]) if layout.weighted else None,
+        rows = Rows(
+            X=CodedTable(matrix, self.table),
+            outcome=replace(self.outcome, values=np.concatenate([none, *labels])),
+            groups=replace(self.groups, codes=np.concatenate([none.astype(np.uint8), *groups])),
+            weights=np.concatenate([none, *weights]) if self.weighted else None,
         )
+        return rows, tuple(tables)
 
-    def __len__(self) -> int:
-        return len(self.y)
 
-    @property
-    def ties(self) -> list[Floats]:
-        """What tells rows apart that are alike in X."""
-        return [self.y, self.z] if self.weights is None else [self.weights, self.y, self.z]
+def ties_of(rows: Rows) -> list[Floats]:
+    """Return what tells rows apart that are alike in X."""
+    return [rows.y, rows.z] if rows.weights is None else [rows.weights, rows.y, rows.z]
 
 
 def read_facts(parts: Sequence[Part], collective: Collective) -> Facts:
@@ -202,44 +187,38 @@ def read_facts(parts: Sequence[Part], collective: Collective) -> Facts:
     return Facts.merge(map(Facts.from_json, collective.texts(mine.to_json())))
 
 
-def check_everywhere(rows: LocalRows, layout: Layout, place: str, collective: Collective) -> None:
+def check_everywhere(rows: Rows, place: str, collective: Collective) -> None:
     """Raise, on all processes, if a level or a class has no row or no weight among all rows."""
+    classes = rows.outcome.classes
+    assert classes is not None  # noqa: S101
     weight = np.ones(len(rows)) if rows.weights is None else rows.weights
-    tallies = [(values == level) for values in (rows.z, rows.y) for level in (0, 1)]
+    tallies = [(values == code) for values in (rows.groups.codes, rows.y) for code in (0, 1)]
     counts = collective.sum(
         np.array([[float(each.sum()), float(each @ weight)] for each in tallies])
     )
-    named = [("sensitive level", level) for level in layout.sensitive_levels]
-    named += [("class", level) for level in layout.classes.tolist()]
+    named = [("sensitive level", level) for level in rows.groups.levels]
+    named += [("class", level) for level in classes]
     advice = "; name other rows with eval_set" if place == "the hold-out" else ""
     for (kind, level), (count, total) in zip(named, counts, strict=True):
         if count == 0 or total == 0:
             lack = "row" if count == 0 else "row with a sample_weight above zero"
-            raise ValueError(f"{place} has no {lack} of {kind} {level!r}; both are needed{advice}")
+            raise ValueError(
+                f"{place} has no {lack} of {kind} {show_value(level)}; both are needed{advice}"
+            )
 
 
-def refuse_copies_of_z(rows: LocalRows, layout: Layout, collective: Collective) -> None:
+def refuse_copies_of_z(rows: Rows, collective: Collective) -> None:
     """Raise, on all processes, if a column of X is the sensitive attribute, recoded."""
-    width = rows.matrix.shape[1]
-    ends = np.full((2, 2, width), -np.inf)  # by level: the largest value, and minus the smallest
-    for level in (0, 1):
-        inside = rows.matrix[rows.z == level]
-        if len(inside):
-            ends[level] = [inside.max(axis=0), -inside.min(axis=0)]
-    ends[np.isnan(ends)] = np.inf  # a missing value is no copy of z
-    high, low = np.moveaxis(collective.largest(ends), 1, 0)
-    constant = (high == -low).all(axis=0)
-    copies = np.flatnonzero(constant & (high[0] != high[1]))
+    table, groups = rows.X, rows.groups
+    extremes = level_extremes(table.matrix, groups.codes, len(groups.levels))
+    copies = find_copies(collective.largest(extremes))
     if len(copies):
-        raise ValueError(
-            f"X contains the sensitive attribute: {layout.table.names[copies[0]]!r} is the same as "
-            "sensitive_features up to its coding; drop that column"
-        )
+        refuse_copy(table.layout.names[copies[0]])
 
 
 def _levels(values: Any, n_rows: int, role: str) -> tuple[tuple[Any, ...], str | None]:
     """Return the distinct values of a column, as plain numbers and strings, and its name."""
-    array, name = vector(values, role)
+    array, name = read_column(values, role)
     check_length(array, n_rows, role)
     found = set(array.tolist()) if array.dtype.kind == "O" else np.unique(array).tolist()
     for level in found:
@@ -253,7 +232,7 @@ def _levels(values: Any, n_rows: int, role: str) -> tuple[tuple[Any, ...], str |
 def _check_weights(sample_weight: Any, n_rows: int) -> Floats:
     if sample_weight is None:
         return np.ones(n_rows)
-    given = vector(sample_weight, "sample_weight")[0]
+    given = read_column(sample_weight, "sample_weight")[0]
     check_length(given, n_rows, "sample_weight")
     checked = check_weights(np.append(given, 1.0), n_rows + 1)  # all of one part may be zero
     return np.asarray(checked)[:-1]

@@ -12,6 +12,7 @@ from typing import Any
 from sklearn.base import clone
 
 from ..extras import load
+from ..models.boosting import check_booster
 from ..models.xgboost import FairXGBClassifier
 from .nuisances import NuisanceSettings
 from .rows import Part
@@ -65,7 +66,7 @@ def fit_on_spark(
     """
     load("pyspark", "spark")
     fresh = clone(model).set_params(callback=None, progress=False)
-    fresh._check_settings()
+    check_booster(fresh)
     chosen = _features(frame.columns, label, sensitive, weight, features)
     needed = [*chosen, label, sensitive, *([weight] if weight is not None else [])]
     rows = frame.select(*needed)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +12,20 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from ..core import Objective, Schedule, Step
-from ..criteria import (
-    DirectEffect,
-    FairTarget,
-    FittedCriterion,
-    FittedDirectEffect,
-    FittedFairTarget,
-    GroupCriterion,
-)
-from ..models.boosting import Boosting
-from ..models.rows import Rows
+from .._typing import Floats
+from ..checks import check_integer
+from ..core import Schedule, Step
+from ..criteria import FittedCriterion
+from ..folds import draws, row_keys
+from ..models.boosting import Boosting, check_booster, keep_best, on_step, start
+from ..models.training import Part as TrainingPart
+from ..models.training import criterion_of, drive, fit_for
 from ..models.xgboost import FairXGBClassifier
-from ..roles import Floats
+from ..rows import Rows
 from .checkpoint import Checkpointed, fingerprint
 from .collective import Collective
-from .nuisances import NuisanceSettings, fit_direct_effect, fit_fair_target
-from .rows import Layout, LocalRows, Part, check_everywhere, read_facts, refuse_copies_of_z
-from .shares import draws, row_keys
+from .nuisances import NuisanceSettings, SharedFitting
+from .rows import Layout, Part, check_everywhere, read_facts, refuse_copies_of_z, ties_of
 
 _HOLD_OUT = 1  # tells the hold-out's draws from the folds', which have the user's seed
 
@@ -62,19 +57,6 @@ class Communication:
 
 
 @dataclass(frozen=True)
-class SharedRows(Rows):
-    """Rows of one process, whose objective is that of all processes' rows."""
-
-    collective: Collective
-
-    def objective(self) -> Objective:
-        """Return the objective on all rows, at strength 0 until it is told another."""
-        return self.criterion.objective(
-            self.y, self.z, self.sample_weight, reduce=self.collective.sum
-        )
-
-
-@dataclass(frozen=True)
 class Faults:
     """What to do about processes that die.
 
@@ -93,10 +75,7 @@ class Faults:
     n_rows: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.every, Integral) or self.every < 1:
-            raise ValueError(
-                f"checkpoint_every must be an integer of at least 1; got {self.every!r}"
-            )
+        check_integer(self.every, "checkpoint_every", at_least=1)
 
 
 def fit_here(
@@ -148,7 +127,7 @@ def fit_here(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*Empty dataset at worker")  # which is no fault
         train, validation = _prepare(fresh, parts, eval_parts, nuisances, faults, collective)
-        boosting = fresh._boosting(train, validation)
+        boosting = start(fresh, train, validation)
         setup = collective.bytes
         _drive(fresh, boosting, _trained(fresh, boosting, train, faults, collective), collective)
     fresh.n_workers_ = collective.size
@@ -163,39 +142,40 @@ def _prepare(
     nuisances: NuisanceSettings | None,
     faults: Faults,
     collective: Collective,
-) -> tuple[SharedRows, SharedRows]:
+) -> tuple[TrainingPart, TrainingPart]:
     """Check every input on all processes, and return the rows with their criterion."""
     collective.agree(lambda: _check_settings(model))
     here = _listed(parts)
     layout = Layout.of(read_facts(here, collective), model.positive_level)
-    rows = collective.agree(lambda: LocalRows.of(here, layout))
+    rows, tables = collective.agree(lambda: layout.rows(here))
     _check_count(rows, model, faults, collective)
-    check_everywhere(rows, layout, "the training table", collective)
-    refuse_copies_of_z(rows, layout, collective)
+    check_everywhere(rows, "the training table", collective)
+    refuse_copies_of_z(rows, collective)
     _describe(model, layout)
     settings = NuisanceSettings() if nuisances is None else nuisances
+    fitting = SharedFitting(settings, collective, model.n_jobs)
     if eval_parts is None:
-        fitted = _fit_criterion(model, rows, layout, settings, collective)
-        return _held_out(model, rows, layout, fitted, collective)
+        fitted = _fit_criterion(model, rows, tables, fitting, collective)
+        return _held_out(model, TrainingPart(rows, fitted, collective.sum), collective)
     beside = _listed(eval_parts)
-    other = collective.agree(lambda: LocalRows.of(beside, layout, "eval_set"))
-    check_everywhere(other, layout, "eval_set", collective)
-    fitted = _fit_criterion(model, rows, layout, settings, collective)
+    other, other_tables = collective.agree(lambda: layout.rows(beside, "eval_set"))
+    check_everywhere(other, "eval_set", collective)
+    fitted = _fit_criterion(model, rows, tables, fitting, collective)
     return (
-        _shared(rows, fitted, collective),
-        _shared(other, _at(fitted, other.tables), collective),
+        TrainingPart(rows, fitted, collective.sum),
+        TrainingPart(other, _at(fitted, other_tables), collective.sum),
     )
 
 
 def _check_settings(model: FairXGBClassifier) -> None:
-    model._check_settings()
+    check_booster(model)
     device = str((model.params or {}).get("device", "cpu"))
     if not device.startswith("cpu"):
         raise ValueError(f"params['device'] must be 'cpu' on several workers; got {device!r}")
 
 
 def _check_count(
-    rows: LocalRows, model: FairXGBClassifier, faults: Faults, collective: Collective
+    rows: Rows, model: FairXGBClassifier, faults: Faults, collective: Collective
 ) -> None:
     model.n_rows_ = int(collective.sum(np.array([len(rows)]))[0])
     if faults.n_rows is not None and model.n_rows_ != faults.n_rows:
@@ -206,8 +186,8 @@ def _check_count(
 
 
 def _describe(model: FairXGBClassifier, layout: Layout) -> None:
-    model.table_, model.classes_ = layout.table, layout.classes
-    model.sensitive_levels_ = layout.sensitive_levels
+    model.table_, model.classes_ = layout.table, layout.outcome.classes
+    model.sensitive_levels_ = layout.groups.levels
     model.n_features_in_ = len(layout.table.names)
     if layout.named:
         model.feature_names_in_ = np.array(layout.table.names, dtype=object)
@@ -215,83 +195,59 @@ def _describe(model: FairXGBClassifier, layout: Layout) -> None:
 
 def _fit_criterion(
     model: FairXGBClassifier,
-    rows: LocalRows,
-    layout: Layout,
-    settings: NuisanceSettings,
+    rows: Rows,
+    tables: Sequence[Any],
+    fitting: SharedFitting,
     collective: Collective,
-) -> Any:
+) -> FittedCriterion:
     """Fit the criterion on all processes' rows; a fitted one is taken to those here."""
-    criterion = model._criterion()
-    more = (rows, layout.table, settings, collective, model.n_jobs)
-    if isinstance(criterion, FairTarget):
-        return fit_fair_target(criterion, *more)
-    if isinstance(criterion, DirectEffect):
-        return fit_direct_effect(criterion, *more)
-    return collective.agree(lambda: _at(criterion, rows.tables))
+    criterion = criterion_of(model)
+    if isinstance(criterion, FittedCriterion):
+        return collective.agree(lambda: _at(criterion, tables))
+    fitted: FittedCriterion = fit_for(criterion, model.strength_, rows, fitting=fitting)
+    return fitted
 
 
-def _at(criterion: Any, tables: Sequence[Any]) -> Any:
+def _at(criterion: FittedCriterion, tables: Sequence[Any]) -> FittedCriterion:
     """Return a fitted criterion at the rows of several tables."""
-    if isinstance(criterion, GroupCriterion):
+    if criterion.row_values is None:
         return criterion
-    found = [criterion.at(table) for table in tables]
-    nobody = np.zeros(0)
-    if isinstance(criterion, FittedDirectEffect):
-        return replace(criterion, scores=np.concatenate([nobody, *(each.scores for each in found)]))
-    if isinstance(criterion, FittedFairTarget):
-        return replace(criterion, effect=np.concatenate([nobody, *(each.effect for each in found)]))
-    raise TypeError(
-        f"criterion {criterion!r} cannot be spread over workers; use FairTarget(), DirectEffect(), "
-        "Parity(), EqualOpportunity() or EqualizedOdds(), or one of them fitted"
-    )
+    nobody = np.empty((0, *criterion.row_values.shape[1:]))
+    found = [np.asarray(criterion.predict(table)) for table in tables]
+    return criterion.with_values(np.concatenate([nobody, *found]))
 
 
 def _held_out(
-    model: FairXGBClassifier,
-    rows: LocalRows,
-    layout: Layout,
-    fitted: FittedCriterion,
-    collective: Collective,
-) -> tuple[SharedRows, SharedRows]:
+    model: FairXGBClassifier, whole: TrainingPart, collective: Collective
+) -> tuple[TrainingPart, TrainingPart]:
     """Return training rows and hold-out, told apart by what the rows hold."""
-    drawn = draws(rows.matrix, rows.ties, model.random_state * 2 + _HOLD_OUT)
+    rows = whole.rows
+    drawn = draws(rows.X.matrix, ties_of(rows), model.random_state * 2 + _HOLD_OUT)
     held = drawn < model.validation_fraction
-    parts = []
-    for inside, place in ((~held, "the training part"), (held, "the hold-out")):
-        numbers = np.flatnonzero(inside)
-        part = LocalRows(
-            (),
-            rows.matrix[numbers],
-            rows.y[numbers],
-            rows.z[numbers],
-            None if rows.weights is None else rows.weights[numbers],
-        )
-        check_everywhere(part, layout, place, collective)
-        parts.append(_shared(part, fitted.take(numbers), collective))
-    return parts[0], parts[1]
-
-
-def _shared(rows: LocalRows, fitted: FittedCriterion, collective: Collective) -> SharedRows:
-    return SharedRows(rows.matrix, rows.y, rows.z, rows.weights, fitted, collective)
+    parts = whole.take(np.flatnonzero(~held)), whole.take(np.flatnonzero(held))
+    for part, place in zip(parts, ("the training part", "the hold-out"), strict=True):
+        check_everywhere(part.rows, place, collective)
+    return parts
 
 
 def _trained(
     model: FairXGBClassifier,
     boosting: Boosting,
-    train: SharedRows,
+    train: TrainingPart,
     faults: Faults,
     collective: Collective,
 ) -> Boosting | Checkpointed:
     """Return what the schedule drives: with a folder, something that can be taken up again."""
     if faults.folder is None:
         return boosting
-    columns: list[Floats] = [train.y, train.z]
-    if train.sample_weight is not None:
-        columns.append(train.sample_weight)
-    keys = row_keys(np.column_stack([train.matrix, *columns]), seed=0)
+    rows = train.rows
+    columns: list[Floats] = [rows.y, rows.z]
+    if rows.weights is not None:
+        columns.append(rows.weights)
+    keys = row_keys(np.column_stack([rows.X.matrix, *columns]), seed=0)
     total = collective.sum(np.array([keys.sum(dtype=np.uint64)], dtype=np.uint64))[0]
     settings = {
-        "criterion": repr(model._criterion()),
+        "criterion": repr(criterion_of(model)),
         "strength": model.strength_,
         "params": model.params,
         "schedule": repr(model.schedule),
@@ -311,19 +267,18 @@ def _drive(
 ) -> None:
     """Train by the schedule, and keep the best state."""
     schedule = Schedule() if model.schedule is None else model.schedule
-    drive = schedule.run if boosting.validation.shift is None else schedule.run_directly
-    told, done = model._on_step() if collective.rank == 0 else None, 0
+    show, done = on_step(model) if collective.rank == 0 else None, 0
     if isinstance(trained, Checkpointed):
         done = trained.resumed_at
 
-    def on_step(step: Step) -> None:
-        if told is not None and step.number > done:
-            told(step)
+    def show_new(step: Step) -> None:
+        if show is not None and step.number > done:
+            show(step)
 
     with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
-        run = drive(trained, model.strength_, on_step)
+        run = drive(schedule, trained, boosting.validation, model.strength_, show_new)
     model.progress = model.progress and collective.rank == 0
-    model._keep(boosting, run)
+    keep_best(model, boosting, run)
     model.resumed_at_ = done
     if isinstance(trained, Checkpointed):
         trained.finish()

@@ -6,7 +6,7 @@ from .decomposition import INTERVALS, METHODS, direct_effect_left, estimate_effe
 from .estimates import MEANINGS, Effects
 from .intervals import Estimate
 from .mean_field import MeanField, mean_field
-from .nuisance import CrossFit, Nuisances
+from .nuisance import HERE, CrossFit, Fitting, Nuisances
 from .overlap import Overlap, overlap
 from .propensity import OverlapWarning, Propensity, warn_about_overlap
 from .sensitivity import Sensitivity, e_value, robustness_value, sensitivity
@@ -23,6 +23,7 @@ from .verdict import Thresholds, Verdict, verdict
 __all__ = [
     "BASES",
     "CURVES",
+    "HERE",
     "INTERVALS",
     "MEANINGS",
     "METHODS",
@@ -31,6 +32,7 @@ __all__ = [
     "EffectCurve",
     "Effects",
     "Estimate",
+    "Fitting",
     "IllPosedSurrogateError",
     "MeanField",
     "Nuisances",

@@ -10,17 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import Floats
+from ..checks import check_weights
 from ..frames import make_frame
-from ..roles import (
-    Column,
-    Floats,
-    Sensitive,
-    check_both_levels,
-    check_sensitive,
-    check_weights,
-    columns,
-    row_count,
-)
+from ..groups import Groups
+from ..tables import Column, columns, row_count
 from .overlap import check_propensity, plain_number, propensity_weights
 
 #: What `roles.columns` calls a category that is missing.
@@ -50,7 +44,7 @@ class Balance:
 
     names: tuple[str, ...]
     weightings: tuple[str, ...]
-    levels: tuple[Any, Any]
+    levels: tuple[Any, ...]
     means: Floats
     differences: Floats
     variance_ratios: Floats
@@ -197,11 +191,11 @@ def balance(
     ([[0.5]], [[1.0]])
     """
     n_rows = row_count(X)
-    sensitive = check_sensitive(sensitive_features, n_rows, positive_level)
+    sensitive = Groups.check(sensitive_features, n_rows, positive_level=positive_level)
     base = check_weights(sample_weight, n_rows)
     weightings = _weightings(sensitive, propensity, weights, base)
-    order = np.argsort(sensitive.values, kind="stable")
-    n_low = int((sensitive.values == 0).sum())
+    order = np.argsort(sensitive.z, kind="stable")
+    n_low = int((sensitive.codes == 0).sum())
     groups = _Groups.of(np.stack(list(weightings.values()))[:, order], n_low)
     lines = [line for column in columns(X) for line in _lines(column, order, groups)]
     if not lines:
@@ -219,10 +213,10 @@ def balance(
 
 
 def _weightings(
-    sensitive: Sensitive, propensity: Any, weights: Any, base: Floats | None
+    sensitive: Groups, propensity: Any, weights: Any, base: Floats | None
 ) -> dict[str, Floats]:
     """Return the checked weights of every weighting by name, the raw one first."""
-    z = sensitive.values
+    z = sensitive.z
     found = {"raw": np.ones(len(z))}
     if propensity is not None:
         b = check_propensity(propensity, len(z))
@@ -243,7 +237,7 @@ def _weightings(
             found[str(name)] = _named_weights(values, len(z), str(name))
     for name, values in found.items():
         found[name] = values if base is None else values * base
-        check_both_levels(z, found[name], sensitive.levels, f"the weighting {name!r}")
+        sensitive.check_present(found[name], f"the weighting {name!r}")
     for level, rows in zip(sensitive.levels, (z == 0, z == 1), strict=True):
         if np.count_nonzero(found["raw"][rows]) < 2:
             raise ValueError(f"sensitive level {level!s} has a single row; at least two are needed")

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..roles import Floats
+from .._typing import Floats, Reduce
+from ..rows import Rows
 from .nuisance import NuisanceModels, Nuisances
 
 
@@ -26,7 +27,7 @@ class ConditionalEffect:
     models: NuisanceModels
     correction: Floats
 
-    def __call__(self, X: Any) -> Floats:
+    def predict(self, X: Any) -> Floats:
         """Return the direct effect at rows the models have not seen."""
         return corrected_effect(self.models.predict(X), self.correction)
 
@@ -38,12 +39,28 @@ def corrected_effect(nuisances: Nuisances, correction: Floats) -> Floats:
 
 
 def fit_correction(
-    y: Floats, z: Floats, weights: Floats | None, nuisances: Nuisances, degree: int
+    rows: Rows, nuisances: Nuisances, degree: int, *, reduce: Reduce | None = None
 ) -> Floats:
     """Return the c that minimises Σ w (y − m̂ − (z−b̂)(τ̂ + Σ_k c_k b̂ᵏ))².
 
     Regularised models pull μ̂₀ and μ̂₁ together or apart, so τ̂ is biased. The residual of y on
-    z − b̂ shows by how much: small errors of b̂ and m̂ do not reach c to first order.
+    z − b̂ shows by how much: small errors of b̂ and m̂ do not reach c to first order. Nothing is
+    corrected along directions in which all rows' b̂ are alike.
+
+    Parameters
+    ----------
+    rows : Rows
+        With y, z and weights.
+    nuisances : Nuisances
+        Of the rows.
+    degree : int
+        Highest power of b̂.
+    reduce : callable, optional
+        Sums the normal equations over the workers that share the rows.
+
+    Returns
+    -------
+    array of shape (degree + 1,)
 
     References
     ----------
@@ -52,16 +69,19 @@ def fit_correction(
 
     Examples
     --------
-    Models that see no effect, where there is one of ½:
+    Models that see no effect, where z decides the label:
 
-    >>> z, b = np.array([0.0, 1.0, 0.0, 1.0]), np.full(4, 0.5)
-    >>> blind = Nuisances(b, np.full((4, 2), 0.5))
-    >>> fit_correction(np.array([0.25, 0.75, 0.25, 0.75]), z, None, blind, 0)
-    array([0.5])
+    >>> from unsway.rows import Rows
+    >>> rows = Rows.check(np.eye(4), [0, 1, 0, 1], sensitive_features=[0, 1, 0, 1])
+    >>> fit_correction(rows, Nuisances(np.full(4, 0.5), np.full((4, 2), 0.5)), 0)
+    array([1.])
     """
-    root = np.ones_like(y) if weights is None else np.sqrt(weights)
-    residual = z - nuisances.propensity
+    residual = rows.z - nuisances.propensity
     powers = np.vander(nuisances.propensity, degree + 1, increasing=True)
-    unexplained = y - nuisances.mean - residual * nuisances.effect
-    found, *_ = np.linalg.lstsq(powers * (root * residual)[:, None], root * unexplained, rcond=None)
+    regressors = powers * residual[:, None]
+    unexplained = rows.y - nuisances.mean - residual * nuisances.effect
+    weighted = regressors if rows.weights is None else regressors * rows.weights[:, None]
+    sums = weighted.T @ np.column_stack([regressors, unexplained])
+    sums = sums if reduce is None else reduce(sums)
+    found, *_ = np.linalg.lstsq(sums[:, :-1], sums[:, -1], rcond=None)
     return np.asarray(found)

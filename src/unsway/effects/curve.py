@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import linalg, stats
 
+from .._typing import Floats
 from ..frames import make_frame
-from ..roles import Floats
-from .decomposition import check_nuisances, check_people
+from .decomposition import check_nuisances, check_rows
 from .influence import augmented_effect
 from .intervals import check_confidence, simultaneous_factor
-from .nuisance import Nuisances
+from .nuisance import CrossFit, Nuisances
 from .surrogate import MAX_CONDITION, IllPosedSurrogateError, ScoreBasis, SurrogateDesign
 
 CURVES = ("doubly_robust", "spline", "polynomial", "bins")
@@ -138,7 +138,7 @@ def effect_curve(
     --------
     >>> from unsway import make_world
     >>> people = make_world("no_direct_effect", 2000, random_state=0)
-    >>> curve = effect_curve(people.X, people.y, sensitive_features=people.z, method="polynomial",
+    >>> curve = effect_curve(rows.X, rows.y, sensitive_features=rows.z, method="polynomial",
     ...                      degree=1)
     >>> bool(np.all((curve.band_low < 0) & (curve.band_high > 0)))
     True
@@ -146,11 +146,11 @@ def effect_curve(
     if method not in CURVES:
         raise ValueError(f"unknown method {method!r}; choose from {', '.join(CURVES)}")
     check_confidence(confidence)
-    people = check_people(X, y, sensitive_features, sample_weight, positive_level)
+    rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
     _check_sizes(degree, n_bins, n_points)
     if nuisances is None:
-        cross_fit = people.cross_fit(
-            X,
+        cross_fit = CrossFit.of(
+            rows,
             propensity_model=propensity_model,
             outcome_model=outcome_model,
             needs_outcome=method == "doubly_robust",
@@ -158,15 +158,15 @@ def effect_curve(
             clip=clip,
             seed=random_state,
         )
-        nuisances = cross_fit.fit(people.y, people.z, people.weights)
-    check_nuisances(nuisances, people.z, needs_outcome=method == "doubly_robust")
-    b, weights = nuisances.propensity, people.mean_one_weights
+        nuisances = cross_fit.fit()
+    check_nuisances(nuisances, rows.z, needs_outcome=method == "doubly_robust")
+    b, weights = nuisances.propensity, rows.mean_one_weights
     if method == "doubly_robust":
-        fit = _doubly_robust(people.y, people.z, weights, nuisances, degree)
+        fit = _doubly_robust(rows.y, rows.z, weights, nuisances, degree)
     elif method == "bins":
-        fit = _bins(people.y, people.z, weights, b, n_bins)
+        fit = _bins(rows.y, rows.z, weights, b, n_bins)
     else:
-        fit = _surrogate(people.y, people.z, weights, b, degree, method)
+        fit = _surrogate(rows.y, rows.z, weights, b, degree, method)
     start, end = np.quantile(b, (0.01, 0.99))
     grid = np.linspace(start, end, n_points)
     return _curve(fit, grid, method, confidence)

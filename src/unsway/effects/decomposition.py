@@ -8,20 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..roles import (
-    Floats,
-    Sensitive,
-    check_both_levels,
-    check_outcome,
-    check_sensitive,
-    check_weights,
-    refuse_sensitive_column,
-    row_count,
-)
+from .._typing import Floats, Index
+from ..outcome import Outcome
+from ..rows import Rows
 from .estimates import Effects
 from .influence import Effect, Estimator, SurrogateEstimator, doubly_robust, weighting
 from .intervals import Estimate, Progress, bootstrap, check_confidence, check_replicates
-from .learners import Rows
 from .nuisance import CrossFit, Nuisances
 from .overlap import Overlap, overlap
 from .propensity import OverlapWarning
@@ -115,21 +107,21 @@ def estimate_effects(
     >>> from unsway import make_synthetic
     >>> people = make_synthetic(4000, random_state=0)
     >>> effects = estimate_effects(
-    ...     people.X, people.y, sensitive_features=people.z, max_extreme_share=1
+    ...     rows.X, rows.y, sensitive_features=rows.z, max_extreme_share=1
     ... )
-    >>> effects.D0.low < people.effects.D0 < effects.D0.high
+    >>> effects.D0.low < rows.effects.D0 < effects.D0.high
     True
     """
     _check_choices(method, interval, confidence, n_bootstrap)
     check_degrees(outcome_degree, effect_degree, basis)
-    people = check_people(X, y, sensitive_features, sample_weight, positive_level)
+    rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
     needs_outcome = method == "doubly_robust"
     surrogate = SurrogateEstimator(outcome_degree, effect_degree, basis)
     choices: dict[str, Estimator] = {"doubly_robust": doubly_robust, "weighting": weighting}
-    refit = _Refit(None, choices.get(method, surrogate), people)
+    refit = _Refit(None, choices.get(method, surrogate), rows)
     if nuisances is None or interval == "bootstrap":
-        cross_fit = people.cross_fit(
-            X,
+        cross_fit = CrossFit.of(
+            rows,
             propensity_model=propensity_model,
             outcome_model=outcome_model,
             needs_outcome=needs_outcome,
@@ -139,18 +131,18 @@ def estimate_effects(
         )
         refit = replace(refit, cross_fit=cross_fit)
     nuisances = refit.nuisances() if nuisances is None else nuisances
-    check_nuisances(nuisances, people.z, needs_outcome=needs_outcome)
+    check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
     found, replicates = refit.effects(nuisances), None
-    seen = overlap(nuisances.propensity, people.z, sample_weight=people.weights)
+    seen = overlap(nuisances.propensity, rows.z, sample_weight=rows.weights)
     _warn_about_overlap(seen, nuisances, clip, max_extreme_share)
     if interval == "bootstrap":
         replicates = bootstrap(
-            refit, people.z, n_bootstrap, seed=random_state, n_jobs=n_jobs, progress=progress
+            refit, rows.z, n_bootstrap, seed=random_state, n_jobs=n_jobs, progress=progress
         )
     return Effects(
         **_intervals(found, replicates, confidence),
-        levels=people.sensitive.levels,
-        overlap=replace(seen, levels=people.sensitive.levels),
+        levels=rows.groups.levels,
+        overlap=replace(seen, levels=rows.groups.levels),
         nuisances=nuisances,
         settings={
             "method": method,
@@ -160,12 +152,12 @@ def estimate_effects(
             "clip": float(clip),
             "n_bootstrap": 0 if replicates is None else int(n_bootstrap),
             "random_state": int(random_state),
-            "n_rows": len(people.z),
+            "n_rows": len(rows.z),
             "n_clipped": nuisances.n_clipped,
         },
         _explained=found["symNIE"],
-        _z=people.z,
-        _weights=people.mean_one_weights,
+        _z=rows.z,
+        _weights=rows.mean_one_weights,
         _replicates=replicates,
     )
 
@@ -194,7 +186,7 @@ def direct_effect_left(
     >>> from unsway import make_synthetic
     >>> people = make_synthetic(4000, random_state=0)
     >>> left = direct_effect_left(
-    ...     people.fair_score, people.y, people.z, people.X, max_extreme_share=1
+    ...     rows.fair_score, rows.y, rows.z, rows.X, max_extreme_share=1
     ... )
     >>> left.low < 0 < left.high
     True
@@ -203,50 +195,26 @@ def direct_effect_left(
     return effects.direct_effect_left(scores)
 
 
-@dataclass(frozen=True)
-class People:
-    """Checked outcomes, sensitive attribute and weights."""
-
-    y: Floats
-    binary: bool
-    sensitive: Sensitive
-    weights: Floats | None
-
-    @property
-    def z(self) -> Floats:
-        """The sensitive attribute as 0/1."""
-        return self.sensitive.values
-
-    @property
-    def mean_one_weights(self) -> Floats:
-        """Weights with mean 1."""
-        return np.ones_like(self.y) if self.weights is None else self.weights / self.weights.mean()
-
-    def cross_fit(self, X: Any, **settings: Any) -> CrossFit:
-        """Return how the nuisances of these people are fitted."""
-        return CrossFit.of(
-            X, self.z, binary=self.binary, y=self.y, weights=self.weights, **settings
-        )
-
-
-def check_people(
+def check_rows(
     X: Any, y: Any, sensitive_features: Any, sample_weight: Any, positive_level: Any
-) -> People:
-    """Return the roles of a table whose effects are wanted, or say what is wrong."""
-    n_rows = row_count(X)
-    target, binary = check_outcome(y, n_rows)
-    sensitive = check_sensitive(sensitive_features, n_rows, positive_level)
-    weights = check_weights(sample_weight, n_rows)
-    check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
-    refuse_sensitive_column(X, sensitive)
-    counted = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
-    for value, level in enumerate(sensitive.levels):
-        if np.ptp(target[counted & (sensitive.values == value)]) == 0:
+) -> Rows:
+    """Return the rows of a table whose effects are wanted, or say what is wrong."""
+    rows = Rows.check(
+        X,
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+        read_outcome=Outcome.labels_or_numbers,
+    )
+    counted = np.ones(len(rows), dtype=bool) if rows.weights is None else rows.weights > 0
+    for code, level in enumerate(rows.groups.levels):
+        if np.ptp(rows.y[counted & (rows.groups.codes == code)]) == 0:
             raise ValueError(
                 f"y is the same for every row of sensitive level {str(level)!r}, so an effect of X "
                 "cannot be told there"
             )
-    return People(target, binary, sensitive, weights)
+    return rows
 
 
 @dataclass(frozen=True)
@@ -255,19 +223,19 @@ class _Refit:
 
     cross_fit: CrossFit | None
     estimator: Estimator
-    people: People
+    rows: Rows
 
-    def nuisances(self, rows: Rows | None = None) -> Nuisances:
+    def nuisances(self, chosen: Index | None = None) -> Nuisances:
         assert self.cross_fit is not None  # noqa: S101
-        return self.cross_fit.fit(self.people.y, self.people.z, self.people.weights, rows)
+        return self.cross_fit.fit(chosen)
 
-    def effects(self, nuisances: Nuisances, rows: Rows | slice = slice(None)) -> Effect:
-        weights = self.people.mean_one_weights[rows]
-        y, z = self.people.y[rows], self.people.z[rows]
+    def effects(self, nuisances: Nuisances, chosen: Index | slice = slice(None)) -> Effect:
+        weights = self.rows.mean_one_weights[chosen]
+        y, z = self.rows.y[chosen], self.rows.z[chosen]
         return self.estimator(y, z, weights / weights.mean(), nuisances)
 
-    def __call__(self, rows: Rows) -> Floats:
-        found = self.effects(self.nuisances(rows), rows)
+    def __call__(self, chosen: Index) -> Floats:
+        found = self.effects(self.nuisances(chosen), chosen)
         return np.array([mean.value for mean in found.values()])
 
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from ..roles import Column, columns
+from ..tables import Column, columns
 
 #: A matrix with a smaller share of numbers other than 0 is held sparse.
 SPARSE_SHARE = 0.25

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Floats
+from ..checks import read_column
 from ..frames import make_frame
-from ..roles import Floats, vector
 from .influence import EFFECTS, Mean
 from .intervals import Estimate, resample
 from .nuisance import Nuisances
@@ -67,7 +68,7 @@ class Effects:
     symNIE: Estimate
     E_CDE: Estimate
     overlap_weighted: Estimate
-    levels: tuple[Any, Any]
+    levels: tuple[Any, ...]
     overlap: Overlap
     nuisances: Nuisances
     settings: Mapping[str, Any]
@@ -124,7 +125,7 @@ class Effects:
         >>> left.low < 0 < left.high
         True
         """
-        p, _ = vector(scores, "scores")
+        p, _ = read_column(scores, "scores")
         if p.dtype.kind not in "biuf":
             raise TypeError("scores must hold numbers")
         if len(p) != len(self._z):

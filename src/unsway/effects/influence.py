@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy import linalg
 
-from ..roles import Floats
+from .._typing import Floats
 from .nuisance import Nuisances
 from .surrogate import SurrogateDesign
 

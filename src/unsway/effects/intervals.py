@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import stats
 
-from ..roles import Floats
+from .._typing import Floats
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import sklearn
@@ -15,18 +15,47 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 
-from ..roles import Floats, take
-from ..tables import EngineTable, check_table
+from .._typing import Floats, Index, Reduce
+from ..core.penalty import identity
+from ..tables import EngineTable, check_table, take
 from .encoding import TableEncoder
-
-Rows = NDArray[np.intp]
 
 #: Levels that gradient boosting tells apart; the codes of a column with more count as numbers.
 MAX_LEVELS = 255
 
 
+def as_given(X: Any) -> Any:
+    """Return the table itself: the encoding of a model that reads tables as users give them."""
+    return X
+
+
+class FittedModel(Protocol):
+    """A trained model of one nuisance."""
+
+    def predict(self, table: Any) -> Floats:
+        """Return the mean of each row of an encoded table."""
+
+
+class Learner(Protocol):
+    """A model of one nuisance that has the table, encoded once, and is trained on some rows of it.
+
+    Training may happen here, on a device, or together with other processes. What ``encode`` is
+    must not hold the table, because it is kept with the models.
+    """
+
+    @property
+    def encode(self) -> Callable[[Any], Any]:
+        """What returns another table as the model reads it."""
+
+    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedModel:
+        """Return a model trained on these rows."""
+
+    def predict_rows(self, model: FittedModel, rows: Index) -> Floats:
+        """Return the predictions for rows of the learner's own table."""
+
+
 @dataclass(frozen=True)
-class Learner:
+class ScikitLearner:
     """A scikit-learn model, the table it reads, and how other rows become such a table.
 
     A table of `codes` is an array of floats; a column without any value among the rows trained on,
@@ -35,14 +64,18 @@ class Learner:
 
     model: Any
     table: Any = field(repr=False)
-    encode: Callable[[Any], Any] | None = field(default=None, repr=False)
+    encode: Callable[[Any], Any] = field(default=as_given, repr=False)
     codes: bool = False
 
-    def fit(self, target: Floats, rows: Rows, weights: Floats | None) -> FittedLearner:
+    def predict_rows(self, model: FittedModel, rows: Index) -> Floats:
+        """Return the predictions for rows of the learner's own table."""
+        return model.predict(take(self.table, rows))
+
+    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedScikitModel:
         """Return a copy trained on these rows."""
         y = target[rows]
         if is_classifier(self.model) and y.min() == y.max():
-            return FittedLearner(None, float(y[0]))
+            return FittedScikitModel(None, float(y[0]))
         model = clone(self.model)
         last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
         extra = {} if weights is None else {f"{last}sample_weight": weights[rows]}
@@ -52,11 +85,11 @@ class Learner:
             table[:, empty] = 0
         with sklearn.config_context(enable_metadata_routing=False):
             model.fit(table, y.astype(int) if is_classifier(model) else y, **extra)
-        return FittedLearner(model, 0.0, empty)
+        return FittedScikitModel(model, 0.0, empty)
 
 
 @dataclass(frozen=True)
-class FittedLearner:
+class FittedScikitModel:
     """A trained model, or the one value its training rows had."""
 
     model: Any
@@ -89,8 +122,8 @@ def default_learners(X: Any, *, binary: bool) -> tuple[Learner, ...]:
     )
     linear = LogisticRegression(max_iter=1000) if binary else Ridge()
     return (
-        Learner(trees, coded.matrix(X).astype(np.float64), coded.matrix, codes=True),
-        Learner(linear, encoder.transform(X), encoder.transform),
+        ScikitLearner(trees, coded.matrix(X).astype(np.float64), coded.matrix, codes=True),
+        ScikitLearner(linear, encoder.transform(X), encoder.transform),
     )
 
 
@@ -108,14 +141,21 @@ def learners_from(models: Any, X: Any, *, binary: bool, role: str) -> tuple[Lear
             raise TypeError(f"{role} {model!r} has no predict_proba, which is needed")
         if is_classifier(model) and not binary:
             raise TypeError(f"{role} {model!r} is a classifier, but y is not 0/1")
-    return tuple(Learner(model, X) for model in chosen)
+    return tuple(ScikitLearner(model, X) for model in chosen)
 
 
-def stacking_shares(predictions: Floats, target: Floats, weights: Floats | None = None) -> Floats:
+def stacking_shares(
+    predictions: Floats,
+    target: Floats,
+    weights: Floats | None = None,
+    *,
+    reduce: Reduce | None = None,
+) -> Floats:
     """Return the non-negative weights, adding up to one, with which predictions fit best.
 
     Probabilities of a 0/1 target are mixed for the highest likelihood, other predictions for the
-    least squared error.
+    least squared error. Where the rows are spread over workers, ``reduce`` sums over all of them,
+    and all workers find the same weights.
 
     References
     ----------
@@ -128,23 +168,25 @@ def stacking_shares(predictions: Floats, target: Floats, weights: Floats | None 
     >>> stacking_shares(np.column_stack([right, wrong]), np.array([1.0, 0.0, 1.0])).round(2)
     array([1., 0.])
     """
-    count = predictions.shape[1]
+    count, total = predictions.shape[1], reduce or identity
     if count == 1:
         return np.ones(1)
     weights = np.ones(len(target)) if weights is None else weights
-    inside = predictions.min() >= 0 and predictions.max() <= 1
-    if not (inside and np.isin(target, (0.0, 1.0)).all()):
-        return _least_squares_shares(predictions, target, weights)
+    odd = ((predictions < 0) | (predictions > 1)).any(axis=1) | ~np.isin(target, (0.0, 1.0))
+    if total(np.array([float(odd.sum())]))[0]:
+        return _least_squares_shares(predictions, target, weights, total)
     likelihood = np.where(target[:, None] == 1, predictions, 1 - predictions).clip(1e-9)
-    return _likeliest_shares(likelihood, weights / weights.sum())
+    return _likeliest_shares(likelihood, weights / total(np.array([weights.sum()]))[0], total)
 
 
-def _likeliest_shares(likelihood: Floats, weights: Floats) -> Floats:
+def _likeliest_shares(likelihood: Floats, weights: Floats, reduce: Reduce) -> Floats:
     """Maximise Σ w_i log(likelihood_i · shares) on the simplex, a concave problem."""
 
     def loss(shares: Floats) -> tuple[float, Floats]:
         mixture = likelihood @ shares
-        return -float(weights @ np.log(mixture)), -((weights / mixture) @ likelihood)
+        value, slope = weights @ np.log(mixture), (weights / mixture) @ likelihood
+        sums = reduce(np.append(slope, value))
+        return -float(sums[-1]), -sums[:-1]
 
     count = likelihood.shape[1]
     found = minimize(
@@ -160,10 +202,20 @@ def _likeliest_shares(likelihood: Floats, weights: Floats) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def _least_squares_shares(predictions: Floats, target: Floats, weights: Floats) -> Floats:
-    """Solve the least-squares problem on the simplex, its sum held by a heavy extra row."""
+def _least_squares_shares(
+    predictions: Floats, target: Floats, weights: Floats, reduce: Reduce
+) -> Floats:
+    """Solve the least-squares problem on the simplex, its sum held by a heavy extra row.
+
+    The triangular factor of the summed Gram matrix stands for the rows of all workers.
+    """
     root = np.sqrt(weights)[:, None]
-    matrix, values = predictions * root, target * root.ravel()
+    rows = np.column_stack([predictions * root, target * root.ravel()])
+    if reduce is not identity:
+        gram = reduce(rows.T @ rows)
+        size = np.finfo(float).eps * np.trace(gram)
+        rows = np.linalg.cholesky(gram + size * np.eye(len(gram))).T
+    matrix, values = rows[:, :-1], rows[:, -1]
     heavy = 1e4 * np.sqrt(float((matrix**2).sum()) + 1)
     shares, _ = nnls(np.vstack([matrix, np.full(matrix.shape[1], heavy)]), np.r_[values, heavy])
     return np.asarray(shares / shares.sum())

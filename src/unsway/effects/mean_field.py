@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from .._typing import Floats
+from ..checks import check_length, check_weights, read_column
 from ..frames import make_frame
-from ..roles import Floats, check_both_levels, check_length, check_sensitive, check_weights, vector
+from ..groups import Groups
 from .intervals import Estimate, check_confidence
 from .overlap import check_propensity
 
@@ -241,7 +243,7 @@ class _Labels:
 
 
 def _numbers(values: Any, role: str) -> Floats:
-    array, _ = vector(values, role)
+    array, _ = read_column(values, role)
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError):
@@ -255,9 +257,9 @@ def _labels(y: Any, z: Any, mu0: Any, base: Floats, positive_level: Any) -> _Lab
         return None
     if absent:
         raise ValueError(f"{' and '.join(absent)} missing: y, z and mu0 go together")
-    sensitive = check_sensitive(z, len(base), positive_level, beside="effect")
-    check_both_levels(sensitive.values, base, sensitive.levels, "z")
-    found = _Labels(_numbers(y, "y"), sensitive.values, _numbers(mu0, "mu0"))
+    groups = Groups.check(z, len(base), positive_level=positive_level, beside="effect")
+    groups.check_present(base, "z")
+    found = _Labels(_numbers(y, "y"), groups.z, _numbers(mu0, "mu0"))
     check_length(found.y, len(base), "y", "effect")
     check_length(found.mu0, len(base), "mu0", "effect")
     return found

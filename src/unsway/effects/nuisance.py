@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from .._typing import Floats, Index, Mask, Reduce
+from ..checks import check_integer
+from ..core.penalty import identity
 from ..folds import fold_numbers
-from ..roles import Floats, columns, row_count, take
-from .learners import FittedLearner, Learner, Rows, learners_from, stacking_shares
+from ..rows import Rows
+from ..tables import columns, row_count
+from .learners import FittedModel, Learner, learners_from, stacking_shares
+from .propensity import Propensity
 
 #: Below this many rows several threads wait for each other longer than they work.
 FEW_ROWS = 200_000
@@ -57,107 +62,153 @@ class Nuisances:
         return self.outcome[:, 0] + self.propensity * self.effect
 
 
+class ScoreModel(Protocol):
+    """A fitted model of the propensity score."""
+
+    def predict(self, X: Any) -> Floats:
+        """Return b for each row of X."""
+
+
+class Fitting:
+    """How propensity and outcome models are trained: here, by scikit-learn.
+
+    Where the rows are spread over workers, another one trains them together (see
+    `unsway.distributed`).
+    """
+
+    #: Sums a small array over the workers; None where all rows are here.
+    reduce: Reduce | None = None
+
+    def learners(self, rows: Rows, models: Any, *, binary: bool, role: str) -> tuple[Learner, ...]:
+        """Return a user's model, or several to be stacked; None gives the default."""
+        return learners_from(models, rows.X, binary=binary, role=role)
+
+    def folds(self, rows: Rows, n_folds: int, seed: int) -> Index:
+        """Return the fold of each row, which depends on what the row holds and not on its place."""
+        ties = [values for values in (rows.weights, rows.y) if values is not None]
+        return fold_numbers(rows.X, rows.z, n_folds, seed, ties=ties)
+
+    def propensity(self, rows: Rows, stated: Any) -> tuple[ScoreModel, Floats]:
+        """Return a fitted propensity score and its values at the rows."""
+        model = clone(stated) if isinstance(stated, Propensity) else Propensity(stated)
+        return model, model.fit_predict(rows.X, rows.z, rows.weights)
+
+    def check_table(self, rows: Rows) -> None:
+        """Raise if X has no column or an infinite number."""
+        table = list(columns(rows.X))
+        if not table:
+            raise ValueError("X has no column; at least one covariate is needed")
+        for column in table:
+            if not column.categorical and np.isinf(column.values).any():
+                raise ValueError(f"X contains infinity in {column.name!r}")
+
+
+#: Training in this process.
+HERE = Fitting()
+
+
 @dataclass(frozen=True)
 class CrossFit:
     """How nuisances are fitted: with which models, on which folds.
 
     Parameters
     ----------
+    rows : Rows
+        What the models are trained on.
     propensity, outcome : tuples of Learner
         Several are stacked; without outcome models the outcome means are NaN.
     folds : array of shape (n,)
-        The fold of each row; a single fold means that models predict the rows they saw.
+        The fold of each row.
+    n_folds : int
+        A single fold means that models predict the rows they saw.
     clip : float
         The propensity is kept within [clip, 1−clip].
+    reduce : callable
+        Sums a small array over the workers that share the rows.
     """
 
+    rows: Rows = field(repr=False)
     propensity: tuple[Learner, ...]
     outcome: tuple[Learner, ...]
-    folds: NDArray[np.intp] = field(repr=False)
+    folds: Index = field(repr=False)
+    n_folds: int
     clip: float
+    reduce: Reduce = identity
 
     @classmethod
     def of(
         cls,
-        X: Any,
-        z: Floats,
+        rows: Rows,
         *,
-        binary: bool,
         propensity_model: Any = None,
         outcome_model: Any = None,
         needs_outcome: bool = True,
         cv: int = 5,
         clip: float = 0.01,
         seed: int = 0,
-        y: Floats | None = None,
-        weights: Floats | None = None,
+        fitting: Fitting = HERE,
     ) -> Self:
         """Check the settings, encode the table, and assign the folds.
 
         Labels and weights tell rows apart that are alike in X and z, so that their order does not
         decide their folds.
         """
-        _check_settings(z if weights is None else z[weights > 0], cv, clip, seed)
-        _check_table(X)
-        propensity = learners_from(propensity_model, X, binary=True, role="propensity_model")
+        reduce, binary = fitting.reduce or identity, rows.outcome.binary
+        _check_settings(rows, cv, clip, seed, reduce)
+        fitting.check_table(rows)
+        propensity = fitting.learners(rows, propensity_model, binary=True, role="propensity_model")
         outcome: tuple[Learner, ...] = ()
         if needs_outcome and binary and propensity_model is None and outcome_model is None:
             outcome = propensity  # the same models, which need the table encoded but once
         elif needs_outcome:
-            outcome = learners_from(outcome_model, X, binary=binary, role="outcome_model")
+            outcome = fitting.learners(rows, outcome_model, binary=binary, role="outcome_model")
         if cv == 1 and max(len(propensity), len(outcome)) > 1:
             raise ValueError(
                 "cv=1 predicts the rows a model was trained on, which cannot choose between "
                 "models; give one propensity_model and one outcome_model, or raise cv"
             )
-        ties = [values for values in (weights, y) if values is not None]
-        return cls(propensity, outcome, fold_numbers(X, z, cv, seed, ties=ties), clip)
+        return cls(rows, propensity, outcome, fitting.folds(rows, cv, seed), cv, clip, reduce)
 
-    def fit(
-        self, y: Floats, z: Floats, weights: Floats | None = None, rows: Rows | None = None
-    ) -> Nuisances:
-        """Fit on these rows, repeated ones included; a repeated row stays within one fold."""
-        return self.fit_models(y, z, weights, rows)[0]
+    def fit(self, chosen: Index | None = None) -> Nuisances:
+        """Fit on the chosen rows, repeated ones included; a repeated row stays within one fold."""
+        return self.fit_models(chosen)[0]
 
-    def fit_models(
-        self, y: Floats, z: Floats, weights: Floats | None = None, rows: Rows | None = None
-    ) -> tuple[Nuisances, NuisanceModels]:
+    def fit_models(self, chosen: Index | None = None) -> tuple[Nuisances, NuisanceModels]:
         """Return the rows' nuisances, and the models that predict other rows'."""
-        rows = np.arange(len(z)) if rows is None else rows
-        with threadpool_limits(1 if len(rows) < FEW_ROWS else None):
+        chosen = np.arange(len(self.rows)) if chosen is None else chosen
+        z = self.rows.z
+        with threadpool_limits(1 if len(chosen) < FEW_ROWS else None):
             b, *outcome = (
-                self._stack(learners, target, weights, rows, usable)
+                self._stack(learners, target, chosen, usable)
                 for learners, target, usable in (
-                    (self.propensity, z, rows >= 0),
-                    (self.outcome, y, z[rows] == 0),
-                    (self.outcome, y, z[rows] == 1),
+                    (self.propensity, z, chosen >= 0),
+                    (self.outcome, self.rows.y, z[chosen] == 0),
+                    (self.outcome, self.rows.y, z[chosen] == 1),
                 )
             )
         models = NuisanceModels(b[1], outcome[0][1], outcome[1][1], self.clip)
         return models.nuisances(b[0], outcome[0][0], outcome[1][0]), models
 
     def _stack(
-        self,
-        learners: Sequence[Learner],
-        target: Floats,
-        weights: Floats | None,
-        rows: Rows,
-        usable: NDArray[np.bool_],
+        self, learners: Sequence[Learner], target: Floats, chosen: Index, usable: Mask
     ) -> tuple[Floats, Stack]:
         """Return the stacked out-of-fold predictions of models trained on the usable rows."""
         if not learners:
-            return np.full(len(rows), np.nan), Stack((), (), ())
-        folds = self.folds[rows]
-        found, models = np.empty((len(rows), len(learners))), []
-        for fold in np.unique(folds):
+            return np.full(len(chosen), np.nan), Stack((), (), ())
+        folds, weights = self.folds[chosen], self.rows.weights
+        found, models = np.empty((len(chosen), len(learners))), []
+        for fold in range(self.n_folds):
             test = folds == fold
-            train = rows[usable & ~test] if folds.min() != folds.max() else rows[usable]
+            train = chosen[usable & ~test] if self.n_folds > 1 else chosen[usable]
             models.append(tuple(learner.fit(target, train, weights) for learner in learners))
             for position, (learner, model) in enumerate(zip(learners, models[-1], strict=True)):
-                found[test, position] = model.predict(take(learner.table, rows[test]))
-        chosen = rows[usable]
+                found[test, position] = learner.predict_rows(model, chosen[test])
+        inside = chosen[usable]
         shares = stacking_shares(
-            found[usable], target[chosen], None if weights is None else weights[chosen]
+            found[usable],
+            target[inside],
+            None if weights is None else weights[inside],
+            reduce=self.reduce,
         )
         encoders = tuple(learner.encode for learner in learners)
         return found @ shares, Stack(encoders, tuple(models), tuple(shares.tolist()))
@@ -167,13 +218,13 @@ class CrossFit:
 class Stack:
     """The models of one nuisance: several learners, each trained once per fold."""
 
-    encoders: tuple[Callable[[Any], Any] | None, ...]
-    models: tuple[tuple[FittedLearner, ...], ...]
+    encoders: tuple[Callable[[Any], Any], ...] = field(repr=False)
+    models: tuple[tuple[FittedModel, ...], ...] = field(repr=False)
     shares: tuple[float, ...]
 
     def predict(self, X: Any) -> Floats:
         """Return the prediction for other rows, averaged over the folds."""
-        tables = [X if encode is None else encode(X) for encode in self.encoders]
+        tables = [encode(X) for encode in self.encoders]
         by_fold = [
             np.column_stack([m.predict(table) for m, table in zip(fold, tables, strict=True)])
             for fold in self.models
@@ -210,26 +261,16 @@ class NuisanceModels:
         )
 
 
-def _check_table(X: Any) -> None:
-    table = list(columns(X))
-    if not table:
-        raise ValueError("X has no column; at least one covariate is needed")
-    for column in table:
-        if not column.categorical and np.isinf(column.values).any():
-            raise ValueError(f"X contains infinity in {column.name!r}")
-
-
-def _check_settings(z: Floats, cv: int, clip: float, seed: int) -> None:
-    if not isinstance(cv, (int, np.integer)) or cv < 1:
-        raise ValueError(f"cv must be an integer of at least 1; got {cv!r}")
+def _check_settings(rows: Rows, cv: int, clip: float, seed: int, reduce: Reduce) -> None:
+    check_integer(cv, "cv", at_least=1)
     if not 0 < clip < 0.5:
         raise ValueError(
             f"clip must lie above 0 and below 0.5, so that no row has infinite weight; got {clip!r}"
         )
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"random_state must be a non-negative integer; got {seed!r}")
-    fewest = max(MIN_LEVEL_ROWS, 2 * cv)
-    count = int(min(z.sum(), len(z) - z.sum()))
+    check_integer(seed, "random_state", at_least=0)
+    z = rows.z if rows.weights is None else rows.z[rows.weights > 0]
+    counts = reduce(np.array([len(z) - z.sum(), z.sum()]))
+    fewest, count = max(MIN_LEVEL_ROWS, 2 * cv), int(counts.min())
     if count < fewest:
         raise ValueError(
             f"a sensitive level has {count} rows; at least {fewest} are needed to estimate effects "

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from .._typing import Floats
+from ..checks import check_integer, check_length, check_weights, read_column
 from ..frames import make_frame
-from ..roles import Floats, check_both_levels, check_length, check_sensitive, check_weights, vector
+from ..groups import Groups
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -46,7 +48,7 @@ class Overlap:
         Histogram of b in each group, with area 1.
     """
 
-    levels: tuple[Any, Any]
+    levels: tuple[Any, ...]
     n_rows: tuple[int, int]
     low: float
     high: float
@@ -201,25 +203,22 @@ def overlap(
     (0.25, 0.75, (0.4, 0.6))
     """
     scores = check_propensity(b)
-    sensitive = check_sensitive(z, len(scores), positive_level, beside="propensity")
+    groups = Groups.check(z, len(scores), positive_level=positive_level, beside="propensity")
     given = check_weights(sample_weight, len(scores), beside="propensity")
-    check_both_levels(sensitive.values, given, sensitive.levels, "z")
+    groups.check_present(given, "z")
     if not 0 <= low < high <= 1:
         raise ValueError(f"low and high must keep 0 <= low < high <= 1; got {low!r} and {high!r}")
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
-        raise ValueError(f"bins must be an int of at least 1; got {bins!r}")
+    check_integer(bins, "bins", at_least=1)
     weights = np.ones(len(scores)) if given is None else given
     keep = weights > 0  # a row without weight has no say in ranges and counts either
-    return _describe(
-        scores[keep], sensitive.values[keep], weights[keep], sensitive.levels, (low, high), bins
-    )
+    return _describe(scores[keep], groups.z[keep], weights[keep], groups.levels, (low, high), bins)
 
 
 def _describe(
     b: Floats,
     z: Floats,
     weights: Floats,
-    levels: tuple[Any, Any],
+    levels: tuple[Any, ...],
     bounds: tuple[float, float],
     bins: int,
 ) -> Overlap:
@@ -281,7 +280,7 @@ def plain_number(value: float) -> float | None:
 
 def check_propensity(b: Any, n_rows: int | None = None, *, beside: str = "X") -> Floats:
     """Return propensities as floats, or say how many are not finite or outside [0, 1]."""
-    array, _ = vector(b, "propensity")
+    array, _ = read_column(b, "propensity")
     try:
         scores = array.astype(np.float64)
     except (TypeError, ValueError):

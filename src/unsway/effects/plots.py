@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from .._typing import Floats
 from ..extras import load
-from ..roles import Floats
 from .intervals import Estimate
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import Floats
 from ..folds import fold_numbers, hold_out
-from ..roles import Floats, take
+from ..tables import take
 from .encoding import TableEncoder
 
 #: Scoring of the default model's C by the name users say.

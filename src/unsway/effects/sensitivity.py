@@ -25,9 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse, stats
 
-from .. import roles
+from .._typing import Floats
 from ..frames import make_frame
-from ..roles import Floats
+from ..outcome import Outcome
+from ..rows import Rows
+from ..tables import columns
 from .confounding import (
     EValue,
     ImpossibleConfounderError,
@@ -196,8 +198,17 @@ def sensitivity(
     for strength in strengths:
         check_multiple(strength)
     X = X.toarray() if sparse.issparse(X) else X
-    target, z, weights, binary = _roles(X, y, sensitive_features, sample_weight, positive_level)
-    groups = _groups(benchmarks, [column.name for column in roles.columns(X)])
+    rows = Rows.check(
+        X,
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+        read_outcome=Outcome.labels_or_numbers,
+    )
+    target, z, binary = rows.y, rows.z, rows.outcome.binary
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    groups = _groups(benchmarks, [column.name for column in columns(X)])
     fitted = _Regression.of(X, target, z, weights)
     effect = fitted.effect(alpha)
     t = effect.estimate / effect.se
@@ -216,26 +227,12 @@ def sensitivity(
         benchmarks=(),
         e_value=e_value(*limits, scale="risk_difference", base_risk=base) if possible else None,
     )
-    rows = [
+    lines = [
         _benchmark(found, label, strength, explained)
         for label, explained in zip(groups, map(fitted.explained_by, groups.values()), strict=True)
         for strength in strengths
     ]
-    return replace(found, benchmarks=tuple(rows))
-
-
-def _roles(
-    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, positive_level: Any
-) -> tuple[Floats, Floats, Floats, bool]:
-    """Return y, z, the weights, and whether y is binary."""
-    n_rows = roles.row_count(X)
-    target, binary = roles.check_outcome(y, n_rows)
-    sensitive = roles.check_sensitive(sensitive_features, n_rows, positive_level)
-    weights = roles.check_weights(sample_weight, n_rows)
-    weights = np.ones(n_rows) if weights is None else weights
-    roles.check_both_levels(sensitive.values, weights, sensitive.levels, "sensitive_features")
-    roles.refuse_sensitive_column(X, sensitive)
-    return target, sensitive.values, weights, binary
+    return replace(found, benchmarks=tuple(lines))
 
 
 def _benchmark(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.interpolate import BSpline
 
-from ..roles import Floats
+from .._typing import Floats
 
 #: Families of functions of b.
 BASES = ("polynomial", "spline")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..roles import columns
+from ..tables import columns
 
 #: Settings of an estimator that do not change its model, and the one a sweep sets.
 WITHOUT_EFFECT = ("strength", "callback", "progress", "n_jobs", "warm_start", "verbose")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..criteria import Criterion, FairTarget, FittedCriterion, choose_strength
+from .._typing import Index
+from ..checks import check_integer, check_number
+from ..criteria import Criterion, FittedCriterion, choose_strength
+from ..effects.learners import as_given
 from ..folds import fold_numbers, hold_out
-from ..models.boosting import BoostedClassifier
-from ..models.corrected import DirectEffectCorrector
-from ..models.fair_target import FairTargetClassifier
+from ..models.boosting import BoostedClassifier, check_booster
+from ..models.corrected import DirectEffectCorrector, corrector_criterion
 from ..models.folder import MODEL_FILES
-from ..roles import Roles, check_both_levels, check_roles, take, vector
+from ..models.training import check_other_rows
+from ..models.training import criterion_of as default_criterion_of
+from ..rows import Rows
 from ..tables import check_table
 from .fingerprint import describe, describe_estimator, hash_column, hash_table, versions
-from .parts import Index, Rows
 
 #: The paper's strengths, for penalties.
 PENALTY_STRENGTHS = tuple(round(0.025 * k, 3) for k in range(40))
@@ -36,6 +39,8 @@ class Inputs:
         As given.
     rows : Rows
         All rows that were handed in to learn from.
+    encode : callable
+        Returns a table as the estimator takes it.
     fit_rows : array of int
         Those the estimator is fitted on; a booster holds some of them out itself.
     train_rows, validation_rows : array of int
@@ -50,6 +55,7 @@ class Inputs:
 
     estimator: Any
     rows: Rows = field(repr=False)
+    encode: Callable[[Any], Any] = field(repr=False)
     fit_rows: Index = field(repr=False)
     train_rows: Index = field(repr=False)
     validation_rows: Index | None = field(repr=False)
@@ -64,6 +70,10 @@ class Inputs:
         """The parts that figures are made of."""
         return ("train", "validation", *(() if self.test_set is None else ("test",)))
 
+    def encoded(self, rows: Rows) -> Rows:
+        """Return rows with their table as the estimator takes it."""
+        return rows.with_table(self.encode(rows.X))
+
     def fingerprint(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the sweep is made of."""
         engine = engine_of(self.estimator)
@@ -76,7 +86,7 @@ class Inputs:
                 **describe(settings),
             },
             "data": {
-                "rows": len(self.rows.y),
+                "rows": len(self.rows),
                 "training rows": _hash_rows(self.rows),
                 "eval_set": None if self.eval_set is None else _hash_rows(self.eval_set),
                 "test_set": None if self.test_set is None else _hash_rows(self.test_set),
@@ -105,18 +115,23 @@ def check_inputs(
     check_estimator(estimator)
     _check_settings(cv, eval_set, validation_fraction, threshold, random_state)
     X = check_table(X)
-    level = getattr(estimator, "positive_level", None)
-    roles = check_roles(X, y, sensitive_features, sample_weight, level)
-    rows = _rows(X, y, sensitive_features, roles, encode)
+    rows = Rows.check(
+        X,
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive_level=getattr(estimator, "positive_level", None),
+    )
     others = [
-        None if given is None else _other_rows(given, name, roles, encode)
+        None if given is None else check_other_rows(given, name, rows)
         for given, name in ((eval_set, "eval_set"), (test_set, "test_set"))
     ]
     options = {"random_state": random_state, **(effects if isinstance(effects, Mapping) else {})}
-    everything = np.arange(len(rows.y))
+    everything = np.arange(len(rows))
     inputs = Inputs(
         estimator,
         rows,
+        encode=encode or as_given,
         fit_rows=everything,
         train_rows=everything,
         validation_rows=None,
@@ -126,7 +141,7 @@ def check_inputs(
         effects=options if effects is not False and effects is not None else None,
         threshold=float(threshold),
     )
-    return _split(inputs, cv, validation_fraction, random_state, roles)
+    return _split(inputs, cv, validation_fraction, random_state)
 
 
 def check_estimator(estimator: Any) -> None:
@@ -146,11 +161,10 @@ def check_estimator(estimator: Any) -> None:
 def criterion_of(estimator: Any) -> Any:
     """Return the criterion an estimator will use, or None where it keeps that to itself."""
     if isinstance(estimator, DirectEffectCorrector):
-        return estimator._check_settings()
-    if isinstance(estimator, FairTargetClassifier) and estimator.criterion is None:
-        return FairTarget()
-    default = getattr(estimator, "_criterion", None)
-    return default() if callable(default) else getattr(estimator, "criterion", None)
+        return corrector_criterion(estimator)
+    if "criterion" not in estimator.get_params(deep=False):
+        return None
+    return default_criterion_of(estimator)
 
 
 def check_strengths(estimator: Any, strengths: Sequence[float] | None) -> tuple[float, ...]:
@@ -184,23 +198,10 @@ def shareable(criterion: Any) -> bool:
     return isinstance(criterion, (Criterion, FittedCriterion))
 
 
-def take_rows(rows: Rows, chosen: Index) -> Rows:
-    """Return some of the rows."""
-    return Rows(
-        take(rows.X, chosen),
-        take(rows.matrix, chosen),
-        rows.labels[chosen],
-        rows.sensitive[chosen],
-        rows.y[chosen],
-        rows.z[chosen],
-        None if rows.weights is None else rows.weights[chosen],
-    )
-
-
-def _split(inputs: Inputs, cv: int | None, fraction: float, seed: int, roles: Roles) -> Inputs:
+def _split(inputs: Inputs, cv: int | None, fraction: float, seed: int) -> Inputs:
     """Say which rows are fitted on, and which are chosen by."""
     rows, everything, booster = inputs.rows, inputs.fit_rows, inputs.estimator
-    strata = rows.y + 2 * rows.z
+    strata = rows.strata()
     if cv is not None:
         numbers = fold_numbers(rows.X, strata, cv, seed)
         pairs = tuple(
@@ -210,70 +211,36 @@ def _split(inputs: Inputs, cv: int | None, fraction: float, seed: int, roles: Ro
     if inputs.eval_set is not None:
         return inputs
     if isinstance(booster, BoostedClassifier):
-        booster._check_settings()
-        held = hold_out(rows.matrix, strata, booster.validation_fraction, booster.random_state)
+        check_booster(booster)
+        held = hold_out(
+            inputs.encode(rows.X), strata, booster.validation_fraction, booster.random_state
+        )
         return replace(
             inputs, train_rows=np.flatnonzero(~held), validation_rows=np.flatnonzero(held)
         )
     held = hold_out(rows.X, strata, fraction, seed)
-    for part, place in ((~held, "the training part"), (held, "the validation part")):
-        weights = None if rows.weights is None else rows.weights[part]
-        check_both_levels(rows.z[part], weights, roles.sensitive.levels, place)
-        check_both_levels(rows.y[part], weights, roles.classes, place, kind="class")
-    kept = np.flatnonzero(~held)
-    return replace(inputs, fit_rows=kept, train_rows=kept, validation_rows=np.flatnonzero(held))
-
-
-def _rows(X: Any, y: Any, sensitive_features: Any, roles: Roles, encode: Any) -> Rows:
-    labels, _ = vector(y, "y")
-    sensitive, _ = vector(sensitive_features, "sensitive_features")
-    matrix = X if encode is None else encode(X)
-    return Rows(X, matrix, labels, sensitive, roles.target, roles.sensitive.values, roles.weights)
-
-
-def _other_rows(given: Any, name: str, roles: Roles, encode: Any) -> Rows:
-    if not isinstance(given, tuple) or len(given) not in (3, 4):
-        raise TypeError(
-            f"{name} must be a tuple (X, y, sensitive_features), with sample_weight as an optional "
-            "fourth"
-        )
-    X, y, sensitive_features = given[:3]
-    weights = given[3] if len(given) == 4 else None
-    try:
-        X = check_table(X)
-        other = check_roles(X, y, sensitive_features, weights, roles.sensitive.levels[1])
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"in {name}: {error}") from None
-    for kind, levels, known in (
-        ("label", other.classes.tolist(), roles.classes.tolist()),
-        ("sensitive level", list(other.sensitive.levels), list(roles.sensitive.levels)),
-    ):
-        if levels != known:
-            raise ValueError(f"{name} has a {kind} that the training rows have not")
-    return _rows(X, y, sensitive_features, other, encode)
+    kept, others = np.flatnonzero(~held), np.flatnonzero(held)
+    for part, place in ((kept, "the training part"), (others, "the validation part")):
+        rows.with_table(None).take(part).check_present(place)
+    return replace(inputs, fit_rows=kept, train_rows=kept, validation_rows=others)
 
 
 def _check_settings(
     cv: Any, eval_set: Any, validation_fraction: Any, threshold: Any, random_state: Any
 ) -> None:
     if cv is not None:
-        if isinstance(cv, bool) or not isinstance(cv, Integral) or cv < 2:
-            raise ValueError(f"cv must be None or an integer of at least 2; got {cv!r}")
+        check_integer(cv, "cv", at_least=2)
         if eval_set is not None:
             raise ValueError("cv chooses by every row in turn; give either cv or eval_set")
     for name, value in (("validation_fraction", validation_fraction), ("threshold", threshold)):
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise TypeError(f"{name} must be a number; got {value!r}")
-        if not 0 < float(value) < 1:
-            raise ValueError(f"{name} must lie between 0 and 1; got {value!r}")
-    if not isinstance(random_state, Integral) or random_state < 0:
-        raise ValueError(f"random_state must be an integer of at least 0; got {random_state!r}")
+        check_number(value, name, above=0, below=1)
+    check_integer(random_state, "random_state", at_least=0)
 
 
 def _hash_rows(rows: Rows) -> dict[str, Any]:
     return {
         "X": hash_table(rows.X),
-        "y": hash_column(rows.labels),
-        "sensitive_features": hash_column(rows.sensitive),
+        "y": hash_column(rows.outcome.as_given()),
+        "sensitive_features": hash_column(rows.groups.as_given()),
         "sample_weight": None if rows.weights is None else hash_column(rows.weights),
     }

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Floats, Index
 from ..criteria import FittedCriterion
 from ..models.path import LinearPath, Path, strength_path
-from ..roles import Floats
-from .inputs import take_rows
-from .parts import Index, Part, Rows
+from ..rows import Rows
+from ..tables import take
+from .parts import Part
 from .points import Point
 from .store import Store
 
@@ -23,7 +24,7 @@ Outcome = tuple[Point, Any]
 
 @dataclass(frozen=True)
 class Job:
-    """All that a worker needs to fit and measure strengths."""
+    """What a worker needs to fit and measure strengths; X is as the estimator takes it."""
 
     estimator: Any
     plain_criterion: Any
@@ -55,16 +56,14 @@ class Job:
         return (*found, last)
 
     def _path(self, chosen: Index, criterion: Any, eval_set: Rows | None = None) -> Path:
-        rows = take_rows(self.rows, chosen) if len(chosen) < len(self.rows.y) else self.rows
+        rows = self.rows.take(chosen) if len(chosen) < len(self.rows) else self.rows
         estimator = copy(self.estimator)
         if criterion is not None:
             estimator.criterion = criterion
         beside = None
         if eval_set is not None:
-            beside = (eval_set.matrix, eval_set.labels, eval_set.sensitive, eval_set.weights)
-        return strength_path(
-            estimator, rows.matrix, rows.labels, rows.sensitive, rows.weights, beside
-        )
+            beside = _as_given(eval_set)
+        return strength_path(estimator, *_as_given(rows), eval_set=beside)
 
     def fit(self, paths: tuple[Path, ...], strength: float) -> Outcome:
         """Return a strength with its figures and its model, or with what went wrong."""
@@ -77,7 +76,7 @@ class Job:
                 part.name: part.measure(
                     held_out
                     if held_out is not None and part.name == "validation"
-                    else _scores(model, part.matrix),
+                    else _scores(model, part.rows.X),
                     self.threshold,
                 )
                 for part in self.parts
@@ -93,9 +92,9 @@ class Job:
     def _out_of_fold(self, paths: Sequence[Path], strength: float) -> Floats | None:
         if not self.folds:
             return None
-        scores = np.empty(len(self.rows.y))
+        scores = np.empty(len(self.rows))
         for path, (_, held) in zip(paths, self.folds, strict=True):
-            scores[held] = _scores(path.fit(strength), take_rows(self.rows, held).matrix)
+            scores[held] = _scores(path.fit(strength), take(self.rows.X, held))
         return scores
 
     def keep(self, outcome: Outcome) -> Outcome:
@@ -109,6 +108,11 @@ class Job:
         paths = self.paths()
         found = [self.keep(self.fit(paths, strength)) for strength in strengths]
         return found, paths[-1].note
+
+
+def _as_given(rows: Rows) -> tuple[Any, Any, Any, Any]:
+    """Return covariates, labels, sensitive attribute and weights as an estimator's fit has them."""
+    return rows.X, rows.outcome.as_given(), rows.groups.as_given(), rows.weights
 
 
 def _scores(model: Any, X: Any) -> Floats:

@@ -7,46 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.metrics import log_loss, roc_auc_score
 
+from .._typing import Floats, Index
 from ..audit import score_gap, selection_rate_difference
 from ..core import Objective
-from ..criteria import FittedCriterion
 from ..effects import Effects, Estimate, estimate_effects
-from ..roles import Floats
-
-Index = NDArray[np.intp]
+from ..rows import Rows
 
 #: Scores are kept this far from 0 and 1 where their logarithm is taken.
 _SMALLEST = float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows as the estimator takes them, and as everything else does.
-
-    Parameters
-    ----------
-    X : table
-        The covariates, for the criterion and the effects.
-    matrix : table
-        The covariates as the estimator takes them.
-    labels, sensitive : arrays of shape (n,)
-        y and z as they were given.
-    y, z : arrays of shape (n,)
-        The same as 0/1.
-    weights : array of shape (n,), optional
-    """
-
-    X: Any
-    matrix: Any
-    labels: Any
-    sensitive: Any
-    y: Floats
-    z: Floats
-    weights: Floats | None
 
 
 @dataclass(frozen=True)
@@ -98,32 +69,29 @@ class Judge:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows on which scores are measured, with the objective and the effects there."""
+    """Rows on which scores are measured, with the objective and the effects there.
+
+    Parameters
+    ----------
+    name : str
+        "train", "validation" or "test".
+    rows : Rows
+        With X as the estimator takes it.
+    objective : Objective, optional
+        What the criterion holds their scores to.
+    judge : Judge, optional
+        The effects of z on their labels.
+    """
 
     name: str
-    matrix: Any = field(repr=False)
-    y: Floats = field(repr=False)
-    z: Floats = field(repr=False)
-    weights: Floats | None = field(repr=False)
+    rows: Rows = field(repr=False)
     objective: Objective | None = field(repr=False)
     judge: Judge | None = field(repr=False)
 
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        rows: Rows,
-        criterion: FittedCriterion | None,
-        judge: Judge | None = None,
-    ) -> Part:
-        """Return rows with the criterion at them turned into its objective."""
-        objective = None if criterion is None else criterion.objective(rows.y, rows.z, rows.weights)
-        return cls(name, rows.matrix, rows.y, rows.z, rows.weights, objective, judge)
-
     def measure(self, scores: Floats, threshold: float) -> dict[str, float]:
         """Return what the rows say about their scores."""
-        y, weights = self.y, self.weights
-        groups = {"sensitive_features": self.z, "sample_weight": weights}
+        y, weights = self.rows.y, self.rows.weights
+        groups = {"sensitive_features": self.rows.z, "sample_weight": weights}
         inside = np.clip(scores, _SMALLEST, 1 - _SMALLEST)
         found = {
             "rows": len(y),
@@ -156,13 +124,12 @@ class Part:
 
     def describe(self) -> dict[str, Any]:
         """Return what is known of the rows before any score: counts, gaps, effects of z on y."""
+        y, z, weights = self.rows.y, self.rows.z, self.rows.weights
         about: dict[str, Any] = {
-            "rows": len(self.y),
-            "positive_rate": float(np.average(self.y, weights=self.weights)),
-            "share_z1": float(np.average(self.z, weights=self.weights)),
-            "label_gap": score_gap(
-                self.y, self.y, sensitive_features=self.z, sample_weight=self.weights
-            ),
+            "rows": len(y),
+            "positive_rate": float(np.average(y, weights=weights)),
+            "share_z1": float(np.average(z, weights=weights)),
+            "label_gap": score_gap(y, y, sensitive_features=z, sample_weight=weights),
         }
         if self.judge is not None:
             found = self.judge.effects.estimates()

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from .._typing import Index
 from ..criteria import FittedCriterion, fit_criterion
 from ..models.logistic import FairLogisticRegression
 from ..models.path import QUARTERS, Path
+from ..rows import Rows
 from .inputs import (
     Inputs,
     check_inputs,
@@ -19,10 +21,9 @@ from .inputs import (
     criterion_of,
     engine_of,
     shareable,
-    take_rows,
 )
 from .job import Job, Outcome
-from .parts import Index, Part, Rows, judge_of
+from .parts import Part, judge_of
 from .points import Point
 from .result import Frontier
 from .store import Store
@@ -227,14 +228,14 @@ class Sweep:
         fitted = _fitted(criterion, inputs.rows, inputs.fit_rows) if share else None
         if share:
             estimator.criterion = fitted
-        if isinstance(criterion, FittedCriterion) and hasattr(criterion, "criterion"):
+        if isinstance(criterion, FittedCriterion):
             plain = criterion.criterion
         return Job(
             estimator,
             plain,
-            inputs.rows,
+            inputs.encoded(inputs.rows),
             inputs.fit_rows,
-            inputs.eval_set,
+            None if inputs.eval_set is None else inputs.encoded(inputs.eval_set),
             inputs.folds,
             folds,
             self._parts(fitted, criterion),
@@ -255,7 +256,7 @@ class Sweep:
             places.append(("test", inputs.test_set, None))
         parts = []
         for name, rows, chosen in places:
-            here = rows if chosen is None else take_rows(rows, chosen)
+            here = rows if chosen is None else rows.take(chosen)
             at = None
             if fitted is not None:
                 at = _at(fitted, criterion, inputs.fit_rows, chosen, here)
@@ -264,7 +265,8 @@ class Sweep:
                 scored = None if inputs.folds else chosen
                 judge, note = judge_of(rows, inputs.effects, name, scored)
                 self._note(note)
-            parts.append(Part.of(name, here, at, judge))
+            objective = None if at is None else at.objective(here)
+            parts.append(Part(name, inputs.encoded(here), objective, judge))
         return tuple(parts)
 
     def _note(self, note: str | None) -> None:
@@ -305,9 +307,9 @@ def blocks_of(strengths: Sequence[float], workers: int, *, warm: bool) -> list[l
 def _fitted(criterion: Any, rows: Rows, chosen: Index) -> FittedCriterion:
     """Return a criterion at some of the rows, fitted on them unless it was fitted before."""
     if isinstance(criterion, FittedCriterion):
-        return fit_criterion(criterion, rows.X, rows.z).take(chosen)
-    here = take_rows(rows, chosen) if len(chosen) < len(rows.y) else rows
-    return fit_criterion(criterion, here.X, here.z, here.weights, y=here.y)
+        return fit_criterion(criterion, rows).take(chosen)
+    here = rows.take(chosen) if len(chosen) < len(rows) else rows
+    return fit_criterion(criterion, here)
 
 
 def _at(

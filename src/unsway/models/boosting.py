@@ -1,9 +1,8 @@
-"""What the boosted-tree classifiers share: roles, hold-out, schedule, history."""
+"""Boosted trees that a schedule drives, whatever engine grows them."""
 
 from __future__ import annotations
 
 import sys
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -12,28 +11,68 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from .._typing import Floats
+from ..checks import check_choice
 from ..core import Losses, Objective, Schedule, Step
 from ..core.fused import BOOSTING_CURVATURES, FusedDerivatives
 from ..core.schedule import Run
 from ..criteria import choose_strength
-from ..roles import Floats
-from .margins import show_steps
+from ..tables import CodedTable
+from .margins import class_probabilities, likelier_class, show_steps
 from .objectives import check_learning_rate
-from .rows import Rows
-from .scheduled import ScheduledClassifier
+from .training import (
+    Part,
+    check_settings,
+    criterion_of,
+    drive,
+    prepare,
+    read_table,
+    refit,
+    strength_of,
+)
 
 Derivatives = Callable[[NDArray[Any]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
 class InexactForkError(Exception):
-    """A copy of an engine does not stand, to the bit, where the engine does."""
+    """A copy of a booster is not, to the bit, where the booster is."""
 
 
-class Engine(Protocol):
-    """A boosting library with its training and validation rows, one tree at a time."""
+@dataclass(frozen=True)
+class BoosterSettings:
+    """What a user sets of an engine.
+
+    Parameters
+    ----------
+    params : mapping
+        Parameters of the engine.
+    curvature : {"adaptive", "bound", "exact"}
+        What takes the place of a penalty's Hessian.
+    random_state : int
+        Seed of the engine.
+    n_jobs : int, optional
+        Threads of the engine.
+    """
+
+    params: Mapping[str, Any]
+    curvature: str
+    random_state: int
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, model: BoostedClassifier) -> Self:
+        """Read the settings of a classifier."""
+        return cls(model.params or {}, model.curvature, model.random_state, model.n_jobs)
+
+
+class Grower(Protocol):
+    """A booster with its training and validation rows, grown one tree at a time."""
+
+    booster: Any
 
     @property
     def n_trees(self) -> int:
@@ -45,19 +84,72 @@ class Engine(Protocol):
     def validation_margin(self) -> NDArray[Any]:
         """Return the margin of the validation rows."""
 
-    def fork(self) -> Engine:
-        """Return another engine with the same rows and trees, or raise `InexactForkError`."""
+    def fork(self) -> Grower:
+        """Return another with the same rows and trees, or raise `InexactForkError`."""
+
+
+class Engine(Protocol):
+    """A boosting library, as the classifiers and model folders here use it.
+
+    Attributes
+    ----------
+    name : str
+        What cards and the command line call it.
+    model_file : str
+        The file its model is saved in.
+    refused_params : mapping of str to str
+        Parameter that may not be given → why.
+    learning_rate_names : tuple of str
+        What the engine calls its learning rate.
+    default_learning_rate : float
+        Its value where it is not given.
+    """
+
+    name: ClassVar[str]
+    model_file: ClassVar[str]
+    refused_params: ClassVar[Mapping[str, str]]
+    learning_rate_names: ClassVar[tuple[str, ...]]
+    default_learning_rate: ClassVar[float]
+
+    def require(self, params: Mapping[str, Any]) -> None:
+        """Raise, with the pip line, if the library or the device is not there."""
+
+    def check_params(self, params: Mapping[str, Any]) -> None:
+        """Refuse values under which a model could not be trained here."""
+
+    def start(
+        self, settings: BoosterSettings, learning_rate: float, train: Part, validation: Part
+    ) -> Boosting:
+        """Return rows, booster and objective before the first tree."""
+
+    def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
+        """Return why a fork would grow other trees, or None if it would not."""
+
+    def finish(self, grower: Any, n_trees: int, n_jobs: int | None) -> Any:
+        """Return the library's own model, cut after this many trees."""
+
+    def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return a finished model's margin."""
+
+    def gains(self, booster: Any, n_features: int) -> Floats:
+        """Return what the splits on each column gained."""
+
+    def save(self, booster: Any) -> bytes:
+        """Return the model in the library's own format."""
+
+    def load(self, path: str) -> Any:
+        """Read a model of the library's own format."""
 
 
 @dataclass
 class Boosting:
-    """An engine as a schedule drives it, with the history of its rounds.
+    """A booster as a schedule drives it, with the history of its rounds.
 
-    ``measure`` returns both losses and the statistics at a validation margin that does not lie in
+    ``measure`` returns both losses and the statistics at a validation margin that is not in
     memory, on a device for instance; by default ``validation`` itself does.
     """
 
-    engine: Engine
+    grower: Grower
     derivatives: FusedDerivatives
     validation: Objective
     rounds: int = 0
@@ -66,10 +158,10 @@ class Boosting:
 
     def step(self, strength: float) -> None:
         """Grow one tree at this λ."""
-        self.engine.boost(lambda margin: self.derivatives(margin, strength))
+        self.grower.boost(lambda margin: self.derivatives(margin, strength))
         self.rounds += 1
-        if self.validation.shift is None:
-            penalty = self.derivatives.objective.penalty
+        penalty = self.derivatives.objective.penalty
+        if penalty.names:
             statistics = self.derivatives.statistics
             value = penalty.distance.value(statistics)
             self._record("train", penalty.names, statistics, penalty=value)
@@ -77,9 +169,11 @@ class Boosting:
     def evaluate(self) -> Losses:
         """Return both losses on the validation rows."""
         measure = self._measure if self.measure is None else self.measure
-        losses, statistics = measure(self.engine.validation_margin())
-        more = {"log_loss": losses.utility, self.validation.fairness_name: losses.penalty}
-        self._record("validation", self.validation.penalty.names, statistics, **more)
+        losses, statistics = measure(self.grower.validation_margin())
+        named = {self.validation.loss.name: losses.utility}
+        if self.validation.shift is not None or self.validation.penalty.names:
+            named[self.validation.fairness_name] = losses.penalty
+        self._record("validation", self.validation.penalty.names, statistics, **named)
         return losses
 
     def _measure(self, margin: NDArray[Any]) -> tuple[Losses, Floats]:
@@ -88,13 +182,13 @@ class Boosting:
 
     def snapshot(self) -> int:
         """Return the number of trees."""
-        return self.engine.n_trees
+        return self.grower.n_trees
 
     def fork(self) -> Boosting:
         """Return another in the same state; the two must take turns."""
         return replace(
             self,
-            engine=self.engine.fork(),
+            grower=self.grower.fork(),
             derivatives=self.derivatives.fork(),
             history=deepcopy(self.history),
         )
@@ -108,17 +202,13 @@ class Boosting:
                 series.append(float(value))
 
 
-class BoostedClassifier(ScheduledClassifier):
-    """Boosted trees that minimise (1−λ)·log-loss + λ·penalty; an engine file says how they grow.
+class BoostedClassifier(ClassifierMixin, BaseEstimator):
+    """Boosted trees on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
 
-    See `FairXGBClassifier` for the parameters.
+    See `FairXGBClassifier` for the parameters; ``engine`` says how trees are grown.
     """
 
-    #: Parameter of the engine that may not be given → why.
-    _refused_params: ClassVar[Mapping[str, str]]
-    #: What the engine calls its learning rate, and its value when it is not given.
-    _learning_rate_names: ClassVar[tuple[str, ...]]
-    _default_learning_rate: ClassVar[float]
+    engine: ClassVar[Engine]
 
     def __init__(
         self,
@@ -147,6 +237,43 @@ class BoostedClassifier(ScheduledClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, ...] | None = None,
+    ) -> Self:
+        """Fit on covariates X, binary labels y and the sensitive attribute.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Covariates, without the sensitive attribute; with NaN and categories as they are.
+        y : column of length n_samples
+            Labels of two classes.
+        sensitive_features : column of length n_samples
+            The sensitive attribute, two levels. Not needed after ``fit``.
+        sample_weight : column of length n_samples, optional
+            Weights of the rows.
+        eval_set : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight)
+            Rows to stop early by; a stratified part of the training rows by default.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
+
+        def fit(model: Self) -> None:
+            check_booster(model)
+            given = (X, y, sensitive_features, sample_weight, eval_set)
+            train_booster(model, start(model, *prepare(model, *given, model.strength_)))
+
+        return refit(self, fit)
+
     def fit_path(
         self,
         X: Any,
@@ -167,109 +294,91 @@ class BoostedClassifier(ScheduledClassifier):
         from .path import BoostedPath
 
         path = BoostedPath(self, X, y, sensitive_features, sample_weight, eval_set)
-        chosen = [choose_strength(self._criterion(), strength) for strength in strengths]
+        chosen = [choose_strength(criterion_of(self), strength) for strength in strengths]
         return map(path.fit, chosen)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
         check_is_fitted(self)
-        return np.asarray(self._margin(self._read(X)[1]), dtype=np.float64)
+        table = self.table_.code(read_table(self, X, reset=False))
+        return np.asarray(self.engine.margin(self.booster_, table, self.n_jobs), dtype=np.float64)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of both classes for each row."""
+        return class_probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more likely class of each row."""
+        return likelier_class(self.decision_function(X), self.classes_)
 
     @property
     def feature_importances_(self) -> Floats:
         """Each column's share of what all splits gained."""
         check_is_fitted(self)
-        gains = self._gains()
+        gains = self.engine.gains(self.booster_, self.n_features_in_)
         return gains / gains.sum() if gains.any() else gains
 
-    def _fit(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
-    ) -> Self:
-        return self._train(self._start(X, y, sensitive_features, sample_weight, eval_set))
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        return tags
 
-    def _train(self, boosting: Boosting) -> Self:
-        """Drive the rounds by the schedule, and keep the best state."""
-        schedule = Schedule() if self.schedule is None else self.schedule
-        with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
-            drive = schedule.run if boosting.validation.shift is None else schedule.run_directly
-            self._keep(boosting, drive(boosting, self.strength_, self._on_step()))
-        return self
 
-    def _start(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
-    ) -> Boosting:
-        """Check every input, fit the criterion, and put the rows before the first tree."""
-        self._check_settings()
-        return self._boosting(*self._rows(X, y, sensitive_features, sample_weight, eval_set))
+def check_booster(model: BoostedClassifier) -> None:
+    """Check every setting of a classifier before any work, and note its strength on it."""
+    params, engine = model.params, model.engine
+    engine.require(params if isinstance(params, dict) else {})
+    check_settings(model)
+    model.strength_ = strength_of(model)
+    check_choice(model.curvature, "curvature", BOOSTING_CURVATURES)
+    if not isinstance(params, dict | None):
+        raise TypeError(f"params must be a dict of the engine's parameters; got {params!r}")
+    given = params or {}
+    refused = next((name for name in given if name in engine.refused_params), None)
+    if refused is not None:
+        raise ValueError(
+            f"params[{refused!r}] is not yours to set: {engine.refused_params[refused]}"
+        )
+    rates = [name for name in engine.learning_rate_names if name in given]
+    if len(rates) > 1:
+        raise ValueError(f"params has the learning rate twice, as {' and '.join(rates)}")
+    learning_rate(model)
+    engine.check_params(given)
 
-    def _boosting(self, train: Rows, validation: Rows) -> Boosting:
-        """Return the rows with engine and objective, before the first tree."""
-        derivatives = FusedDerivatives(train.objective(), self.curvature, self._learning_rate())
-        engine = self._engine(train.matrix, validation.matrix, train.sample_weight)
-        return Boosting(engine, derivatives, validation.objective())
 
-    def _keep(self, boosting: Boosting, run: Run) -> None:
-        """Keep the best state and the history of a run."""
-        if self.progress:
-            print(file=sys.stderr)
-        self.best_iteration_ = max(1, run.best_state)
-        self.n_rounds_ = boosting.rounds
-        self.evals_result_ = boosting.history
-        self.booster_ = self._finished(boosting.engine, self.best_iteration_)
+def learning_rate(model: BoostedClassifier) -> float:
+    """Return η as the engine will use it."""
+    for name in model.engine.learning_rate_names:
+        if name in (model.params or {}):
+            return check_learning_rate((model.params or {})[name], f"params[{name!r}]")
+    return model.engine.default_learning_rate
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self.curvature not in BOOSTING_CURVATURES:
-            raise ValueError(
-                f"unknown curvature {self.curvature!r}; choose from "
-                f"{', '.join(BOOSTING_CURVATURES)}"
-            )
-        self._check_params()
 
-    def _check_params(self) -> None:
-        if not isinstance(self.params, dict | None):
-            raise TypeError(
-                f"params must be a dict of the engine's parameters; got {self.params!r}"
-            )
-        given = self.params or {}
-        refused = [name for name in given if name in self._refused_params]
-        if refused:
-            raise ValueError(
-                f"params[{refused[0]!r}] is not yours to set: {self._refused_params[refused[0]]}"
-            )
-        rates = [name for name in self._learning_rate_names if name in given]
-        if len(rates) > 1:
-            raise ValueError(f"params has the learning rate twice, as {' and '.join(rates)}")
-        self._learning_rate()
+def start(model: BoostedClassifier, train: Part, validation: Part) -> Boosting:
+    """Return rows, booster and objective of a classifier before the first tree."""
+    settings = BoosterSettings.of(model)
+    return model.engine.start(settings, learning_rate(model), train, validation)
 
-    def _learning_rate(self) -> float:
-        """Return η as the engine will use it."""
-        for name in self._learning_rate_names:
-            if name in (self.params or {}):
-                return check_learning_rate((self.params or {})[name], f"params[{name!r}]")
-        return self._default_learning_rate
 
-    def _on_step(self) -> Callable[[Step], None] | None:
-        return show_steps(self.callback, progress=self.progress, unit="round")
+def train_booster(model: BoostedClassifier, boosting: Boosting) -> None:
+    """Drive the rounds by the schedule, and keep the best state on the classifier."""
+    schedule = Schedule() if model.schedule is None else model.schedule
+    with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
+        run = drive(schedule, boosting, boosting.validation, model.strength_, on_step(model))
+    keep_best(model, boosting, run)
 
-    @abstractmethod
-    def _engine(
-        self, train: NDArray[Any], validation: NDArray[Any], weights: Floats | None
-    ) -> Engine:
-        """Return the engine with its rows, before the first tree."""
 
-    @abstractmethod
-    def _why_not_shared(self) -> str | None:
-        """Return why a fork of the engine would grow other trees, or None if it would not."""
+def keep_best(model: BoostedClassifier, boosting: Boosting, run: Run) -> None:
+    """Keep the best state and the history of a run on the classifier."""
+    if model.progress:
+        print(file=sys.stderr)
+    model.best_iteration_ = max(1, run.best_state)
+    model.n_rounds_ = boosting.rounds
+    model.evals_result_ = boosting.history
+    model.booster_ = model.engine.finish(boosting.grower, model.best_iteration_, model.n_jobs)
 
-    @abstractmethod
-    def _finished(self, engine: Any, n_trees: int) -> Any:
-        """Return the engine's own model, cut after this many trees."""
 
-    @abstractmethod
-    def _margin(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        """Return the finished model's margin."""
-
-    @abstractmethod
-    def _gains(self) -> Floats:
-        """Return what the splits on each column gained."""
+def on_step(model: BoostedClassifier) -> Callable[[Step], None] | None:
+    """Return what a classifier wants called after each round."""
+    return show_steps(model.callback, progress=model.progress, unit="round")

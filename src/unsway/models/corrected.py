@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..criteria import DirectEffect, FittedDirectEffect
-from ..roles import Floats, Roles, check_roles
+from .._typing import Floats
+from ..checks import check_number
+from ..criteria import DirectEffect, fit_criterion
+from .training import read_rows, read_table
 from .wrapping import (
     WrappedClassifier,
-    checked_table,
     fit_inner,
     inner_classifier,
     positive_probability,
@@ -117,35 +116,31 @@ class DirectEffectCorrector(WrappedClassifier):
         self.max_clipped_share = max_clipped_share
         self.positive_level = positive_level
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Self:
-        criterion = self._check_settings()
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+        criterion = corrector_criterion(self)
         model = inner_classifier(self.estimator, sample_weight)
-        X = checked_table(self, X, reset=True)
-        roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
-        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
+        X = read_table(self, X, reset=True)
+        rows = read_rows(self, X, y, sensitive_features, sample_weight)
         self.strength_ = float(self.strength)
-        labels = roles.classes[roles.target.astype(int)]
-        self.estimator_ = fit_inner(model, X, labels, roles.weights)
+        self.estimator_ = fit_inner(model, X, rows.outcome.as_given(), rows.weights)
         scores = positive_probability(self.estimator_, X)
-        z, weights = roles.sensitive.values, roles.weights
-        fitted = isinstance(criterion, FittedDirectEffect)
-        effect = criterion if fitted else clone(criterion).fit(X, z, weights)
-        self.propensity_ = effect.propensity
-        self.surrogate_ = effect.surrogate(roles.target, z, weights)
-        self.score_surrogate_ = effect.surrogate(scores, z, weights)
-        self._count_clipped(scores + self.strength_ * self._correction(effect.scores), roles)
-        return self
+        fitted = fit_criterion(criterion, rows)
+        self.propensity_: Any = fitted.model
+        b = np.asarray(fitted.row_values)
+        design = fitted.criterion.design(rows, b)
+        self.surrogate_, self.score_surrogate_ = design.fit(rows.y), design.fit(scores)
+        self._count_clipped(scores + self.strength_ * self._correction(b), rows.weights)
 
     def correction(self, X: Any) -> Floats:
         """Return what full strength adds to the estimator's score of each row."""
         check_is_fitted(self)
-        X = checked_table(self, X, reset=False)
+        X = read_table(self, X, reset=False)
         return self._correction(self.propensity_.predict(X))
 
     def fair_score(self, X: Any) -> Floats:
         """Return f of each row as it is: it may lie below 0 or above 1."""
         check_is_fitted(self)
-        X = checked_table(self, X, reset=False)
+        X = read_table(self, X, reset=False)
         scores = positive_probability(self.estimator_, X)
         return scores + self.strength_ * self._correction(self.propensity_.predict(X))
 
@@ -155,9 +150,9 @@ class DirectEffectCorrector(WrappedClassifier):
             added += self.surrogate_.outcome(b, b) - self.score_surrogate_.outcome(b, b)
         return added
 
-    def _count_clipped(self, scores: Floats, roles: Roles) -> None:
+    def _count_clipped(self, scores: Floats, weights: Floats | None) -> None:
         outside = (scores < 0) | (scores > 1)
-        self.clipped_share_ = float(np.average(outside, weights=roles.weights))
+        self.clipped_share_ = float(np.average(outside, weights=weights))
         if self.clipped_share_ > self.max_clipped_share:
             warnings.warn(
                 f"{self.clipped_share_:.1%} of the corrected scores lie outside [0, 1] (more than "
@@ -167,20 +162,19 @@ class DirectEffectCorrector(WrappedClassifier):
                 stacklevel=4,
             )
 
-    def _check_settings(self) -> DirectEffect | FittedDirectEffect:
-        for name in ("strength", "max_clipped_share"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise TypeError(f"{name} must be a number; got {value!r}")
-            if not 0 <= float(value) <= 1:
-                raise ValueError(f"{name} must be at least 0 and at most 1; got {value!r}")
-        if not isinstance(self.calibrate, bool | np.bool_):
-            raise TypeError(f"calibrate must be True or False; got {self.calibrate!r}")
-        if self.criterion is None:
-            return DirectEffect(5, 2, norm="function", basis="spline")
-        if not isinstance(self.criterion, DirectEffect | FittedDirectEffect):
-            raise TypeError(
-                f"criterion must be a DirectEffect, which has an effect to correct for; got "
-                f"{self.criterion!r}"
-            )
-        return self.criterion
+
+def corrector_criterion(model: DirectEffectCorrector) -> Any:
+    """Check the settings of a corrector, and return the criterion it will use."""
+    for name in ("strength", "max_clipped_share"):
+        check_number(getattr(model, name), name, at_least=0, at_most=1)
+    if not isinstance(model.calibrate, bool | np.bool_):
+        raise TypeError(f"calibrate must be True or False; got {model.calibrate!r}")
+    criterion = model.criterion
+    if criterion is None:
+        return DirectEffect(5, 2, norm="function", basis="spline")
+    if not isinstance(getattr(criterion, "criterion", criterion), DirectEffect):
+        raise TypeError(
+            f"criterion must be a DirectEffect, which has an effect to correct for; got "
+            f"{criterion!r}"
+        )
+    return criterion

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import Floats
 from ..core import Losses, Objective
 from ..core.fused import FusedDerivatives, Singles, in_single_precision
 from ..extras import load
-from ..roles import Floats
-from ..tables import EngineTable
+from ..tables import CodedTable
 from .boosting import Boosting, Derivatives
 from .cuda_calls import BoosterCalls
 from .cuda_place import place_of
 from .cuda_trees import TreeAdder, is_simple, nodes_of
-from .rows import Rows
-from .xgboost import engine, training_matrix
+from .training import Part
+from .xgboost import training_matrix, xgboost
 
 _THREADS = 256  # a power of two: the sums of a block are halved until one is left
 _BLOCKS = 1_056  # eight for each of 132 multiprocessors, whatever the number of rows
@@ -54,7 +54,8 @@ extern "C" __global__ void sums(const float* margin, const float* matrix, long l
                                 double* of_block) {
   double zeta[K] = {}, size[K] = {};
   EACH_ROW(i) {
-    const float p = 1.0f / (1.0f + expf(-margin[i])), density = p * (1.0f - p);
+    float density;
+    const float p = mean_of(margin[i], &density);
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const float a = matrix[k * n + i];
@@ -82,8 +83,8 @@ extern "C" __global__ void combine(const float* margin, const float* target, con
                                    const float* shares, float strength, float utility_share,
                                    long long n, float* gradient, float* curvature) {
   EACH_ROW(i) {
-    const float p = 1.0f / (1.0f + expf(-margin[i])), density = p * (1.0f - p);
-    float pull = 0.0f, shared = 0.0f, difference = p - target[i], weight = 1.0f;
+    float pull = 0.0f, shared = 0.0f, weight = 1.0f, density, t = target[i];
+    const float p = mean_of(margin[i], &density);
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const float a = matrix[k * n + i];
@@ -92,13 +93,14 @@ extern "C" __global__ void combine(const float* margin, const float* target, con
       else if (!SPECTRAL) shared += shares[k] * fabsf(a);
     }
     if (WEIGHTED) weight = weights[i];
-    if (SHIFTED) difference -= strength * shift[i];
+    if (SHIFTED) t += strength * shift[i];
     if (SPECTRAL) shared = shares[0] * weight * density;
     if (EXACT) shared *= density;
     pull *= density;
-    const float bend = pull * (1.0f - 2.0f * p);
-    gradient[i] = utility_share * weight * difference + pull;
-    curvature[i] = (utility_share * weight + shared) * density + (EXACT ? bend : fmaxf(bend, 0.0f));
+    const float bend = pull * mean_curvature_of(p);
+    gradient[i] = utility_share * weight * gradient_of(p, t) + pull;
+    curvature[i] = utility_share * weight * curvature_of(p, density) + shared * density
+                   + (EXACT ? bend : fmaxf(bend, 0.0f));
   }
 }
 
@@ -107,11 +109,10 @@ extern "C" __global__ void losses(const float* margin, const float* target, cons
                                   double* of_block) {
   double sum[K + 2] = {};
   EACH_ROW(i) {
-    const double s = margin[i], tail = exp(-fabs(s));
-    const double p = (s >= 0.0 ? 1.0 : tail) / (1.0 + tail), weight = WEIGHTED ? weights[i] : 1.0f;
-    const double loss = log1p(tail) + 0.5 * (fabs(s) + s) - target[i] * s;
-    sum[0] += weight * loss;
-    if (SHIFTED) sum[1] += weight * (loss - shift[i] * s);
+    const double s = margin[i], weight = WEIGHTED ? weights[i] : 1.0f;
+    double p;
+    sum[0] += weight * loss_of(s, target[i], &p);
+    if (SHIFTED) sum[1] += weight * loss_of(s, (double)target[i] + shift[i], &p);
 #pragma unroll
     for (int k = 0; k < K; ++k) sum[k + 2] += matrix[k * n + i] * p;
   }
@@ -121,22 +122,21 @@ extern "C" __global__ void losses(const float* margin, const float* target, cons
 """
 
 
-def boosting_on(
+def start_on_device(
     device: str,
     params: dict[str, Any],
-    table: EngineTable,
-    train: Rows,
-    validation: Rows,
+    train: Part,
+    validation: Part,
     curvature: str,
     learning_rate: float,
 ) -> Boosting:
-    """Return rows, engine and objective on a CUDA device, before the first tree."""
+    """Return rows, booster and objective on a CUDA device, before the first tree."""
     place = place_of(device)
     with place:
         losses = CudaLosses(validation.objective(), place)
         return Boosting(
-            DeviceEngine(
-                params, table, train.matrix, validation.matrix, train.sample_weight,
+            DeviceGrower(
+                params, train.rows.X, validation.rows.X, train.rows.weights,
                 arrays=load("cupy", "cuda"), place=place,
             ),
             CudaDerivatives(train.objective(), curvature, learning_rate),
@@ -154,16 +154,14 @@ class _Scored:
     trees: int = 0
 
 
-class DeviceEngine:
+class DeviceGrower:
     """A booster that grows tree by tree where its rows are, beside margins of its own.
 
     Parameters
     ----------
     params : dict
         Of XGBoost.
-    table : EngineTable
-        Names and levels of the columns.
-    train, validation : arrays of shape (n, p)
+    train, validation : CodedTable
         The rows, on the host or on the device.
     weights : array of shape (n,), optional
         Of the quantiles; the derivatives bring their own.
@@ -176,9 +174,8 @@ class DeviceEngine:
     def __init__(
         self,
         params: dict[str, Any],
-        table: EngineTable,
-        train: Any,
-        validation: Any,
+        train: CodedTable,
+        validation: CodedTable,
         weights: Any = None,
         *,
         arrays: Any = np,
@@ -187,23 +184,23 @@ class DeviceEngine:
         self._place = nullcontext() if place is None else place
         with self._place:
             many = arrays is not np and len(train) >= MANY_ROWS
-            by_kernel = many and is_simple(params, categorical=bool(table.levels))
+            by_kernel = many and is_simple(params, categorical=bool(train.layout.levels))
             self._add_tree = TreeAdder(arrays) if by_kernel else None
             self._arrays = arrays
             self._newest: tuple[int, Any] | None = None
             order = "F" if by_kernel else "C"
             self._train, self._validation = (
                 _Scored(
-                    arrays.asarray(rows, dtype=np.float32, order=order),
+                    arrays.asarray(rows.matrix, dtype=np.float32, order=order),
                     arrays.zeros(len(rows), dtype=np.float32),
                 )
                 for rows in (train, validation)
             )
             # From rows as they were given: of rows on the host, XGBoost makes the bins it makes
             # without a device, and so the same trees.
-            self._matrix = training_matrix(params, table, train, weights)
-            self._params = params
-            self._start(engine().Booster(params, cache=[self._matrix]))
+            self._matrix = training_matrix(params, train, weights)
+            self.params = params
+            self._start(xgboost().Booster(params, cache=[self._matrix]))
 
     def _start(self, booster: Any) -> None:
         """Grow this booster from now on."""
@@ -225,11 +222,11 @@ class DeviceEngine:
         with self._place:
             return self._margin(self._validation)
 
-    def fork(self) -> DeviceEngine:
-        """Return another engine on the same rows, with a copy of the trees and of the margins."""
+    def fork(self) -> DeviceGrower:
+        """Return another on the same rows, with a copy of the trees and of the margins."""
         twin = copy(self)
         with self._place:
-            twin._start(engine().Booster(self._params, cache=[self._matrix]))
+            twin._start(xgboost().Booster(self.params, cache=[self._matrix]))
             if self.n_trees:
                 twin.booster.load_model(self.booster.save_raw(raw_format="ubj"))
             twin._train, twin._validation = (
@@ -378,4 +375,5 @@ def _kernels(objective: Objective, *, exact: bool, spectral: bool) -> Any:
         "SHIFTED": int(objective.shift is not None),
     }
     options = tuple(f"-D{name}={value}" for name, value in macros.items())
-    return load("cupy", "cuda").RawModule(code=_SOURCE, options=options)
+    source = objective.loss.cuda_source + _SOURCE
+    return load("cupy", "cuda").RawModule(code=source, options=options)

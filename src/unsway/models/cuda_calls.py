@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from .xgboost import engine
+from .xgboost import xgboost
 
 _MARGIN = 1  # the type of prediction, in the words of the C interface
 _HANDLE, _TEXT = ctypes.c_void_p, ctypes.c_char_p
@@ -86,13 +86,13 @@ def _interface(array: Any) -> bytes:
 @cache
 def _call(name: str) -> Callable[..., None]:
     """Return a function of the C interface that raises what goes wrong in it."""
-    library = ctypes.CDLL(engine().libpath.find_lib_path()[0])
+    library = ctypes.CDLL(xgboost().libpath.find_lib_path()[0])
     library.XGBGetLastError.restype = ctypes.c_char_p
     function = getattr(library, name)
     function.argtypes = _GIVEN[name]
 
     def checked(*given: Any) -> None:
         if function(*given):
-            raise engine().core.XGBoostError(library.XGBGetLastError().decode())
+            raise xgboost().core.XGBoostError(library.XGBGetLastError().decode())
 
     return checked

@@ -6,7 +6,7 @@ import sys
 from typing import Any, Self
 
 from ..extras import MissingExtraError, load
-from .xgboost import engine
+from .xgboost import xgboost
 
 _KEEP_ALL = 2**63 - 1  # bytes that a pool need not give back
 
@@ -20,7 +20,7 @@ def require_cuda() -> Any:
         raise ValueError(f"params['device'] asks for CUDA, but CuPy finds none: {error}") from None
     if not count:
         raise ValueError("params['device'] asks for CUDA, but there is no device; use 'cpu'")
-    if not engine().build_info().get("USE_CUDA", False):
+    if not xgboost().build_info().get("USE_CUDA", False):
         raise MissingExtraError(
             "this XGBoost was built without CUDA; run: pip uninstall xgboost-cpu && pip install "
             "'unsway[cuda]'"
@@ -63,7 +63,7 @@ class Place:
         if self._pools():
             self._pool = self._runtime.deviceGetDefaultMemPool(device.id)
             kept_bytes = self._runtime.memPoolGetAttribute(self._pool, self._threshold)
-            self._before = engine().get_config()["use_cuda_async_pool"], kept_bytes
+            self._before = xgboost().get_config()["use_cuda_async_pool"], kept_bytes
 
     def __enter__(self) -> Self:
         self._device.__enter__()
@@ -83,12 +83,12 @@ class Place:
         return int(self._runtime.cudaMemPoolAttrReleaseThreshold)
 
     def _tell(self, pooled: bool, kept_bytes: int) -> None:
-        engine().set_config(use_cuda_async_pool=pooled)
+        xgboost().set_config(use_cuda_async_pool=pooled)
         self._runtime.memPoolSetAttribute(self._pool, self._threshold, kept_bytes)
 
     def _pools(self) -> bool:
         """Return whether both XGBoost, from 3.2 on, and the device can use a pool of the driver."""
-        built, known = engine().build_info(), engine().get_config()
+        built, known = xgboost().build_info(), xgboost().get_config()
         unsuited = built.get("USE_RMM", False) or not built.get("USE_CUDA", False)
         if unsuited or "use_cuda_async_pool" not in known or sys.platform == "win32":
             return False

@@ -8,30 +8,36 @@ lie in memory-mapped files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._typing import Floats, Mask
+from ..checks import check_integer
 from ..core import Objective
 from ..core.fused import FusedDerivatives, in_single_precision
-from ..criteria import FittedCriterion, fit_criterion
-from ..criteria.direct_effect import FittedDirectEffect
-from ..criteria.fair_target import FittedFairTarget
-from ..folds import hold_out
-from ..roles import Floats, Roles, check_both_levels
+from ..criteria import FittedCriterion
+from ..folds import row_keys, uniforms
+from ..groups import find_copies, level_extremes, refuse_copy
+from ..rows import Rows
 from ..tables import EngineTable
-from .boosting import Boosting
+from .boosting import BoosterSettings, Boosting, check_booster, learning_rate, train_booster
 from .parquet import ParquetRows
-from .xgboost import XGBoostEngine, engine, name_options
+from .training import criterion_of, fit_for, hold_out_rows, read_table
+from .xgboost import (
+    XGBoostGrower,
+    cuda_device,
+    engine_params,
+    name_options,
+    training_matrix,
+    xgboost,
+)
 
 if TYPE_CHECKING:
     from .xgboost import FairXGBClassifier
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -59,180 +65,115 @@ def fit_parquet(
     if len(set(named)) < len(named):
         raise ValueError("target, sensitive and sample_weight must be different columns")
     drop = [drop] if isinstance(drop, str) else list(drop)
-    rows = ParquetRows.of(files, leave_out=[*named, *drop])
-    roles = rows.roles(target, sensitive, sample_weight, model.positive_level)
-    fit_rows(model, rows, roles, criterion_rows=criterion_rows, folder=folder)
+    opened = ParquetRows.of(files, leave_out=[*named, *drop])
+    rows = opened.rows(target, sensitive, sample_weight, model.positive_level)
+    fit_rows(model, opened, rows, criterion_rows=criterion_rows, folder=folder)
 
 
 def check_low_memory(model: FairXGBClassifier, criterion_rows: int) -> None:
     """Raise unless the model can be trained from files."""
-    model._check_settings()
-    if not isinstance(criterion_rows, (int, np.integer)) or criterion_rows < 1:
-        raise ValueError(f"criterion_rows must be a positive integer; got {criterion_rows!r}")
+    check_booster(model)
+    check_integer(criterion_rows, "criterion_rows", at_least=1)
     method = (model.params or {}).get("tree_method", "hist")
     if method != "hist":
         raise ValueError(
             f"params['tree_method'] is {method!r}; from files XGBoost trains with 'hist' alone"
         )
-    if model._cuda_device() is not None:
+    if cuda_device(model.params or {}) is not None:
         raise ValueError("params['device'] asks for CUDA; from files it trains on the CPU alone")
 
 
 def fit_rows(
     model: FairXGBClassifier,
-    rows: ParquetRows,
-    roles: Roles,
+    files: ParquetRows,
+    rows: Rows,
     *,
     criterion_rows: int = 1_000_000,
     folder: str | Path | None = None,
 ) -> FittedRows:
-    """Fit a classifier on the rows of files whose roles are known."""
-    model._checked(rows.head(), reset=True)
-    model.classes_, model.sensitive_levels_ = roles.classes, roles.sensitive.levels
-    model.table_ = rows.engine_table()
-    share = min(1.0, criterion_rows / rows.n_rows)
-    drawn = _survey(rows, model.table_, roles, (model.validation_fraction, share), model)
-    held, sample = drawn
+    """Fit a classifier on files; ``rows`` are all of theirs, without the covariates."""
+    read_table(model, files.head(), reset=True)
+    model.classes_, model.sensitive_levels_ = rows.outcome.classes, rows.groups.levels
+    model.table_ = files.engine_table()
+    share = min(1.0, criterion_rows / files.n_rows)
+    held, sample = _survey(files, rows, (model.validation_fraction, share), model)
+    table = files.take(sample)
     if share == 1:  # few enough rows to do what `fit` does
-        table = rows.take(sample)
-        strata = roles.target + 2 * roles.sensitive.values
-        held = hold_out(table, strata, model.validation_fraction, model.random_state)
-    else:
-        table = rows.take(sample)
-    _check_parts(held, roles)
-    fitted = _criterion_at(rows, roles, model._criterion(), table, sample)
+        parts = hold_out_rows(rows.with_table(table), model.validation_fraction, model.random_state)
+        held = np.isin(np.arange(len(rows)), parts[1])
+    for inside, place in ((~held, "the training part"), (held, "the hold-out")):
+        rows.take(np.flatnonzero(inside)).check_present(place)
+    fitted = _criterion_at(model, files, rows, table, sample)
     del table
     with TemporaryDirectory(dir=folder) as place:
-        parts = (_objective(fitted, roles, inside, Path(place)) for inside in (~held, held))
-        train, validation = parts
-        feeds = (_feed(rows, model.table_, inside, roles.weights) for inside in (~held, held))
-        booster = XGBoostEngine(model._engine_params(), model.table_, *feeds)
-        derivatives = FusedDerivatives(train, model.curvature, model._learning_rate())
-        model._train(Boosting(booster, derivatives, validation))
+        train, validation = (
+            _objective(fitted, rows, np.flatnonzero(inside), Path(place))
+            for inside in (~held, held)
+        )
+        params = engine_params(BoosterSettings.of(model))
+        first = training_matrix(params, _feed(files, model.table_, ~held, rows.weights))
+        other = training_matrix(
+            params, _feed(files, model.table_, held, rows.weights), bins_of=first
+        )
+        derivatives = FusedDerivatives(train, model.curvature, learning_rate(model))
+        grower = XGBoostGrower(params, first, other)
+        train_booster(model, Boosting(grower, derivatives, validation))
     return FittedRows(fitted, held)
 
 
-def predict_rows(model: FairXGBClassifier, rows: ParquetRows) -> Floats:
+def predict_rows(model: FairXGBClassifier, files: ParquetRows) -> Floats:
     """Return the score of every row, read a batch at a time."""
-    scores = np.empty(rows.n_rows)
-    for place, batch in rows.batches():
+    scores = np.empty(files.n_rows)
+    for place, batch in files.batches():
         scores[place] = model.predict_proba(batch)[:, 1]
     return scores
 
 
 def _survey(
-    rows: ParquetRows,
-    table: EngineTable,
-    roles: Roles,
-    shares: tuple[float, float],
-    model: FairXGBClassifier,
+    files: ParquetRows, rows: Rows, shares: tuple[float, float], model: FairXGBClassifier
 ) -> tuple[Mask, Mask]:
     """Look at every row once: draw a hold-out and a sample, refuse a copy of z among the columns.
 
     A row is drawn by what it holds, not by its place: rows alike in everything go the same way.
     """
-    masks = np.zeros((2, rows.n_rows), dtype=bool)
-    copies = _Copies(rows.names)
-    z = roles.sensitive.values
-    for place, batch in rows.batches():
-        matrix = rows.matrix(table, batch)
-        copies.look(matrix, z[place] == 1)
-        keys = _keys([*matrix.T, roles.target[place], z[place]], model.random_state)
-        for mask, share in zip(masks, shares, strict=True):
-            mask[place] = (keys >> np.uint64(11)) * 2.0**-53 < share
-            keys = _mix(keys)
-    copies.refuse()
+    masks = np.zeros((2, files.n_rows), dtype=bool)
+    codes, n_levels = rows.groups.codes, len(rows.groups.levels)
+    extremes = np.full((n_levels, 2, len(files.names)), -np.inf)
+    for place, batch in files.batches():
+        matrix = files.matrix(model.table_, batch)
+        np.maximum(extremes, level_extremes(matrix, codes[place], n_levels), out=extremes)
+        whole = np.column_stack([matrix, rows.y[place], codes[place]])
+        for number, share in enumerate(shares):
+            keys = row_keys(whole, 2 * model.random_state + number)
+            masks[number, place] = uniforms(keys) < share
+    copies = find_copies(extremes)
+    if len(copies):
+        refuse_copy(files.names[copies[0]])
     return masks[0], masks[1]
 
 
-class _Copies:
-    """Columns that have told the two levels of z apart in every row so far."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
-        self._alive = np.ones(len(names), dtype=bool)
-        self._seen: list[NDArray[np.float32] | None] = [None, None]
-
-    def look(self, matrix: NDArray[np.float32], positive: Mask) -> None:
-        """Take in some rows."""
-        for level, inside in enumerate((~positive, positive)):
-            if not inside.any() or not self._alive.any():
-                continue
-            part = matrix[inside]
-            first = self._seen[level]
-            if first is None:
-                self._seen[level] = first = part[0].copy()
-            same = part[:, self._alive] == first[self._alive]
-            self._alive[self._alive] = same.all(axis=0)
-
-    def refuse(self) -> None:
-        """Raise if a column is z up to its coding."""
-        zero, one = self._seen
-        if zero is None or one is None:
-            return
-        found = np.flatnonzero(self._alive & (zero != one))
-        if len(found):
-            raise ValueError(
-                f"column {self._names[found[0]]!r} is the same as the sensitive column up to its "
-                "coding; leave it out"
-            )
-
-
-def _keys(columns: Sequence[NDArray[Any]], seed: int) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each row, in single precision."""
-    start = np.random.default_rng(seed).integers(2**63)
-    keys = np.full(len(columns[0]), start, dtype=np.uint64)
-    for column in columns:
-        values = np.ascontiguousarray(column, dtype=np.float32) + np.float32(0)  # −0 is 0
-        keys = _mix(keys ^ values.view(np.uint32))
-    return keys
-
-
-def _mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers in which every bit depends on all of the given ones."""
-    keys = (keys ^ (keys >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    return (keys ^ (keys >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-
-
-def _check_parts(held: Mask, roles: Roles) -> None:
-    z, y, weights = roles.sensitive.values, roles.target, roles.weights
-    for inside, place in ((~held, "the training part"), (held, "the hold-out")):
-        part = None if weights is None else weights[inside]
-        check_both_levels(z[inside], part, roles.sensitive.levels, place)
-        check_both_levels(y[inside], part, roles.classes, place, kind="class")
-
-
 def _criterion_at(
-    rows: ParquetRows, roles: Roles, criterion: Any, table: Any, sample: Mask
+    model: FairXGBClassifier, files: ParquetRows, rows: Rows, table: Any, sample: Mask
 ) -> FittedCriterion:
-    """Fit the criterion on a sample, and bring it to all rows, a batch at a time."""
-    y, z, weights = roles.target, roles.sensitive.values, roles.weights
-    if sample.all() or not hasattr(criterion, "fit"):
-        return fit_criterion(criterion, table if sample.all() else None, z, weights, y=y)
-    inside = None if weights is None else weights[sample]
-    fitted = fit_criterion(criterion, table, z[sample], inside, y=y[sample])
-    if fitted.n_rows is None:
+    """Fit the criterion on a sample, and bring its values to all rows, a batch at a time."""
+    criterion = criterion_of(model)
+    if sample.all() or isinstance(criterion, FittedCriterion):
+        whole = rows.with_table(table if sample.all() else None)
+        return fit_for(criterion, model.strength_, whole)
+    inside = rows.take(np.flatnonzero(sample)).with_table(table)
+    fitted = fit_for(criterion, model.strength_, inside)
+    if fitted.row_values is None:
         return fitted
-    if not isinstance(fitted, FittedFairTarget | FittedDirectEffect):
-        raise TypeError(
-            f"{type(fitted).__name__} cannot be brought to rows in files; use FairTarget(), "
-            "DirectEffect() or a group criterion"
-        )
-    name = "effect" if isinstance(fitted, FittedFairTarget) else "scores"
-    known = np.empty(rows.n_rows)
-    for place, batch in rows.batches():
-        known[place] = getattr(fitted.at(batch), name)
-    known[sample] = getattr(fitted, name)  # from models that have not seen them
-    return replace(fitted, **{name: known})  # type: ignore[arg-type]
+    values = np.empty((files.n_rows, *fitted.row_values.shape[1:]))
+    for place, batch in files.batches():
+        values[place] = fitted.predict(batch)
+    values[sample] = fitted.row_values  # from models that have not seen them
+    return fitted.with_values(values)
 
 
-def _objective(fitted: FittedCriterion, roles: Roles, inside: Mask, folder: Path) -> Objective:
+def _objective(fitted: FittedCriterion, rows: Rows, chosen: Any, folder: Path) -> Objective:
     """Return the objective on a part of the rows, its columns in memory-mapped files."""
-    chosen = np.flatnonzero(inside)
-    weights = None if roles.weights is None else roles.weights[chosen]
-    objective = fitted.take(chosen).objective(
-        roles.target[chosen], roles.sensitive.values[chosen], weights
-    )
+    objective = fitted.take(chosen).objective(rows.take(chosen))
 
     def mapped(values: Any, dtype: Any) -> Any:
         if not values.size:
@@ -245,24 +186,24 @@ def _objective(fitted: FittedCriterion, roles: Roles, inside: Mask, folder: Path
     return in_single_precision(objective, mapped, mapped)
 
 
-def _feed(rows: ParquetRows, table: EngineTable, inside: Mask, weights: Floats | None) -> Any:
+def _feed(files: ParquetRows, table: EngineTable, inside: Mask, weights: Floats | None) -> Any:
     """Return XGBoost's iterator over a part of the rows."""
     names = name_options(table)
 
-    class Feed(engine().DataIter):  # type: ignore[misc]
+    class Feed(xgboost().DataIter):  # type: ignore[misc]
         def __init__(self) -> None:
             self._batches: Iterator[Any] = iter(())
             super().__init__()
 
         def reset(self) -> None:
-            self._batches = rows.batches()
+            self._batches = files.batches()
 
         def next(self, input_data: Any) -> bool:
             for place, batch in self._batches:
                 chosen = inside[place]
                 if chosen.any():
                     weight = None if weights is None else weights[place][chosen]
-                    matrix = rows.matrix(table, batch)
+                    matrix = files.matrix(table, batch)
                     input_data(data=matrix[chosen], weight=weight, **names)
                     return True
             return False

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..criteria import FairTarget, FittedFairTarget, choose_strength, fit_criterion
-from ..roles import Floats, check_roles, take
+from .._typing import Floats
+from ..criteria import FairTarget, choose_strength
+from ..tables import take
+from .training import criterion_of, fit_for, read_rows, read_table
 from .wrapping import (
     WrappedClassifier,
-    checked_table,
     fit_inner,
     inner_classifier,
     positive_probability,
@@ -80,32 +81,30 @@ class FairTargetClassifier(WrappedClassifier):
         self.strength = strength
         self.positive_level = positive_level
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Self:
-        if not isinstance(self.criterion, FairTarget | FittedFairTarget | None):
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+        criterion = criterion_of(self)
+        settings = getattr(criterion, "criterion", criterion)  # those of a fitted one
+        if not isinstance(settings, FairTarget):
             raise TypeError(f"criterion must be a FairTarget; got {self.criterion!r}")
-        criterion: Any = FairTarget() if self.criterion is None else self.criterion
         self.strength_ = choose_strength(criterion, self.strength)
         model = inner_classifier(self.estimator, sample_weight=1)
-        X = checked_table(self, X, reset=True)
-        roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
-        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
-        z = roles.sensitive.values
-        fitted: Any = fit_criterion(criterion, X, z, roles.weights, y=roles.target)
-        targets = fitted.targets(roles.target, z, self.strength_)
-        self.stretch_ = _largest_excess(targets, roles.weights)
+        X = read_table(self, X, reset=True)
+        rows = read_rows(self, X, y, sensitive_features, sample_weight)
+        fitted = fit_for(criterion, self.strength_, rows)
+        targets = fitted.objective(rows).at(self.strength_).shifted_target()
+        self.stretch_ = _largest_excess(targets, rows.weights)
         inside = (targets + self.stretch_) / (1 + 2 * self.stretch_)
-        rows, labels, weights = _two_copies(inside, roles.weights)
+        copies, labels, weights = _two_copies(inside, rows.weights)
         # a forest, for one, draws other rows once there are weights, even if each is 1
-        plain = roles.weights is None and bool((weights == 1).all())
+        plain = rows.weights is None and bool((weights == 1).all())
         self.estimator_ = fit_inner(
-            model, take(X, rows), roles.classes[labels], None if plain else weights
+            model, take(X, copies), self.classes_[labels], None if plain else weights
         )
-        return self
 
     def fair_score(self, X: Any) -> Floats:
         """Return the score of each row as it is: it may lie below 0 or above 1."""
         check_is_fitted(self)
-        X = checked_table(self, X, reset=False)
+        X = read_table(self, X, reset=False)
         scores = positive_probability(self.estimator_, X)
         return scores * (1 + 2 * self.stretch_) - self.stretch_
 

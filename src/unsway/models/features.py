@@ -11,7 +11,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..roles import Floats, columns
+from .._typing import Floats
+from ..tables import columns
 
 #: What `columns` calls a missing category.
 MISSING = "(missing)"

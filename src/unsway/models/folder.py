@@ -23,9 +23,9 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
+from .._typing import Floats
 from ..criteria import FairTarget
 from ..files import check_writable, write_folder_atomically
-from ..roles import Floats
 from ..tables import EngineTable
 from .card import MARKDOWN, markdown_card
 from .features import Feature, align, count_unseen, one_hot

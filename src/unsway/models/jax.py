@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Distance, Losses, Objective, check_strength
-from ..core.arrays import Array, sigmoid, softplus
+from ..core import Distance, LogLoss, Loss, Losses, Objective, check_strength
+from ..core.arrays import Array
 from ..criteria import FairTarget, choose_strength, fit_criterion
 from ..extras import load
-from ..roles import check_roles
+from ..rows import Rows
 from ..tables import check_table
 
 
@@ -82,6 +82,8 @@ class FairJaxLoss:
         w, the sample weights over their mean.
     shift : array of shape (n,), optional
         d, what fair targets add to the labels at full strength.
+    loss : Loss
+        ℓ, with the mean of a margin.
 
     Notes
     -----
@@ -107,6 +109,7 @@ class FairJaxLoss:
     strength: Any
     weight: Array | None = None
     shift: Array | None = None
+    loss: Loss = LogLoss()
 
     @classmethod
     def of(cls, objective: Objective) -> FairJaxLoss:
@@ -117,7 +120,9 @@ class FairJaxLoss:
         if weight is not None:
             weight = jnp.asarray(weight * (len(weight) / objective.total_weight))
         shift = None if objective.shift is None else jnp.asarray(objective.shift)
-        return cls(penalty.matrix, penalty.distance, objective.strength, weight, shift)
+        return cls(
+            penalty.matrix, penalty.distance, objective.strength, weight, shift, objective.loss
+        )
 
     @property
     def n_rows(self) -> int:
@@ -141,7 +146,7 @@ class FairJaxLoss:
         n_rows = self.n_rows if self.matrix.shape[1] else 0  # nothing to keep for fair targets
         scores = jnp.full(n_rows, 0.5, dtype)
         if logits is not None and n_rows:
-            scores = sigmoid(self._column(logits, n_rows, "logits"))[0].astype(dtype)
+            scores = self.loss.mean(self._column(logits, n_rows, "logits"))[0].astype(dtype)
         anchor = self.matrix.T[:, :n_rows] @ scores
         return LossState(scores, scores, anchor, anchor, jnp.zeros((), "int32"))
 
@@ -167,10 +172,10 @@ class FairJaxLoss:
         logits, y = self._column(logits, n_batch, "logits"), self._column(y, n_batch, "y")
         if rows is not None:  # in a product, so that the gradient is NaN as well
             logits = logits * engine().numpy.where(rows < self.n_rows, 1, np.nan)
-        utility = self._log_loss(logits, y, rows)
+        utility = self._mean_loss(logits, y, rows)
         if not self.matrix.shape[1]:
             return utility, state
-        scores, _ = sigmoid(logits)
+        scores, _ = self.loss.mean(logits)
         share, stop = n_batch / self.n_rows, engine().lax.stop_gradient
         change = scores - _take(state.reference, rows)
         drawn = state.anchor + _take(self.matrix, rows).T @ change / share
@@ -183,11 +188,11 @@ class FairJaxLoss:
         """Return ζ of all rows at the last score of each."""
         return self.matrix.T[:, : len(state.latest)] @ state.latest
 
-    def _log_loss(self, logits: Array, y: Array, rows: Array | None) -> Array:
+    def _mean_loss(self, logits: Array, y: Array, rows: Array | None) -> Array:
         if self.shift is not None:
             y = y + self.strength * _take(self.shift, rows)
-        losses = softplus(logits) - y * logits
-        return (losses if self.weight is None else losses * _take(self.weight, rows)).mean()
+        weight = None if self.weight is None else _take(self.weight, rows)
+        return self.loss.value(logits, y, weight)
 
     def _kept(self, state: LossState, scores: Array, drawn: Array, rows: Array | None) -> LossState:
         """Return the state with the scores of a batch, the reference renewed if it is time."""
@@ -291,11 +296,14 @@ def fair_loss(
     engine()
     criterion = FairTarget() if criterion is None else criterion
     strength = choose_strength(criterion, strength)
-    X = check_table(X)
-    roles = check_roles(X, y, sensitive_features, sample_weight, positive_level)
-    z = roles.sensitive.values
-    fitted = fit_criterion(criterion, X, z, roles.weights, y=roles.target)
-    return FairJaxLoss.of(fitted.objective(roles.target, z, roles.weights).at(strength))
+    rows = Rows.check(
+        check_table(X),
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+    )
+    return FairJaxLoss.of(fit_criterion(criterion, rows).objective(rows).at(strength))
 
 
 def _take(array: Array, rows: Array | None) -> Array:
@@ -316,4 +324,6 @@ def _register() -> None:
     """Tell JAX, once it is loaded, which of the classes here are pytrees."""
     register = engine().tree_util.register_dataclass
     for cls in (Distance, LossState, FairJaxLoss):
-        register(cls, data_fields=[each.name for each in fields(cls)], meta_fields=[])
+        names = [each.name for each in fields(cls)]
+        fixed = ["loss"] if "loss" in names else []
+        register(cls, data_fields=[name for name in names if name not in fixed], meta_fields=fixed)

@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.fused import FusedDerivatives
 from ..extras import load
-from ..tables import EngineTable
-from .boosting import BoostedClassifier, Derivatives
+from ..tables import CodedTable, EngineTable
+from .boosting import BoostedClassifier, BoosterSettings, Boosting, Derivatives
 from .objectives import TrainingObjective, training_objective
+from .training import Part
 
 _BOOSTING = ("boosting", "boosting_type", "boost")
 #: Shares of rows and columns that LightGBM draws afresh, and what else it leaves to chance.
@@ -32,23 +34,17 @@ _REMEMBERING = (
 )
 
 
-def engine() -> Any:
+def lightgbm() -> Any:
     """Return the lightgbm package, or say how to install it."""
     return load("lightgbm", "lightgbm")
 
 
-class LightGBMEngine:
+class LightGBMGrower:
     """A booster grown tree by tree on binned rows."""
 
-    def __init__(
-        self,
-        params: dict[str, Any],
-        table: EngineTable,
-        train: NDArray[Any],
-        validation: NDArray[Any],
-    ) -> None:
-        self._params, self._table = params, table
-        self._matrices = train, validation
+    def __init__(self, params: dict[str, Any], train: CodedTable, validation: CodedTable) -> None:
+        self._params = params
+        self._tables = train, validation
         self._datasets = self._binned()
         self._before: tuple[Any, NDArray[Any]] | None = None
         self.booster = self._without_trees()
@@ -66,7 +62,7 @@ class LightGBMEngine:
                 self._go_on(derivatives)
             else:
                 self.booster.update(fobj=lambda margin, _: derivatives(margin))
-        except engine().basic.LightGBMError as error:
+        except lightgbm().basic.LightGBMError as error:
             if "num_features" not in str(error):
                 raise
             raise ValueError(
@@ -87,12 +83,12 @@ class LightGBMEngine:
         self.booster.eval_valid(feval=look)
         return seen[0]
 
-    def fork(self) -> LightGBMEngine:
-        """Return another engine on the same rows, with a copy of the trees."""
+    def fork(self) -> LightGBMGrower:
+        """Return another on the same rows, with a copy of the trees."""
         twin = copy(self)
         if self.n_trees:
             model = self.booster.model_to_string(num_iteration=-1)
-            twin._before = engine().Booster(model_str=model), self.validation_margin().copy()
+            twin._before = lightgbm().Booster(model_str=model), self.validation_margin().copy()
         else:
             twin.booster = self._without_trees()
         return twin
@@ -102,7 +98,7 @@ class LightGBMEngine:
         rows, others = self._binned()
         before, self._before = self._before, None
         assert before is not None  # noqa: S101
-        self.booster = engine().train(
+        self.booster = lightgbm().train(
             {**self._params, "objective": lambda margin, _: derivatives(margin)},
             rows,
             num_boost_round=1,
@@ -114,25 +110,137 @@ class LightGBMEngine:
 
     def _binned(self) -> tuple[Any, Any]:
         """Return training and validation rows as LightGBM bins them."""
-        train, validation = self._matrices
-        names, levels = self._table.names, self._table.levels
-        rows = engine().Dataset(
-            train,
+        train, validation = self._tables
+        names, levels = train.layout.names, train.layout.levels
+        rows = lightgbm().Dataset(
+            train.matrix,
             label=np.zeros(len(train), dtype=np.float32),  # LightGBM insists; it is not read
-            feature_name=_feature_names(self._table) or "auto",
+            feature_name=_feature_names(train.layout) or "auto",
             categorical_feature=[k for k, name in enumerate(names) if name in levels],
             params=self._params,
             free_raw_data=False,
         )
         none = np.zeros(len(validation), dtype=np.float32)
-        others = rows.create_valid(validation, label=none, params=self._params)
+        others = rows.create_valid(validation.matrix, label=none, params=self._params)
         return rows, others
 
     def _without_trees(self) -> Any:
         rows, others = self._datasets
-        booster = engine().Booster(self._params, rows)
+        booster = lightgbm().Booster(self._params, rows)
         booster.add_valid(others, "validation")
         return booster
+
+
+class LightGBM:
+    """LightGBM as an engine."""
+
+    name: ClassVar[str] = "lightgbm"
+    model_file: ClassVar[str] = "model.txt"
+    learning_rate_names: ClassVar[tuple[str, ...]] = ("learning_rate", "shrinkage_rate", "eta")
+    default_learning_rate: ClassVar[float] = 0.1
+    refused_params: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("objective", "objective_type", "app", "application", "loss"),
+            "it trains a binary-logistic model",
+        ),
+        "boost_from_average": "the margin starts at 0",
+        "sigmoid": "the margin is the log-odds",
+        **dict.fromkeys(("num_class", "num_classes"), "the label has two classes"),
+        **dict.fromkeys(
+            ("scale_pos_weight", "is_unbalance", "unbalance", "unbalanced_sets"),
+            "use sample_weight in fit",
+        ),
+        **dict.fromkeys(
+            ("seed", "random_seed", "random_state"), "use random_state of the classifier"
+        ),
+        **dict.fromkeys(
+            ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs"),
+            "use n_jobs of the classifier",
+        ),
+        **dict.fromkeys(
+            (
+                *("num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees"),
+                *("num_round", "num_rounds", "nrounds", "num_boost_round", "n_estimators"),
+                *("max_iter", "early_stopping_round", "early_stopping_rounds"),
+                *("early_stopping", "n_iter_no_change"),
+            ),
+            "the schedule says when to stop",
+        ),
+        **dict.fromkeys(
+            ("categorical_feature", "cat_feature", "categorical_column", "cat_column"),
+            "columns of words are the categories",
+        ),
+    }
+
+    def require(self, params: Mapping[str, Any]) -> None:
+        """Raise, with the pip line, if LightGBM is not there."""
+        lightgbm()
+
+    def check_params(self, params: Mapping[str, Any]) -> None:
+        """Refuse ways of boosting that change trees which are already there."""
+        for name in _BOOSTING:
+            kind = params.get(name, "gbdt")
+            if kind not in ("gbdt", "gbrt", "goss"):
+                raise ValueError(
+                    f"params[{name!r}] must be 'gbdt' or 'goss': the others change trees that are "
+                    f"already there, and the best state could not be kept; got {kind!r}"
+                )
+
+    def start(
+        self, settings: BoosterSettings, learning_rate: float, train: Part, validation: Part
+    ) -> Boosting:
+        """Return rows, booster and objective before the first tree."""
+        given = settings.params
+        params = {
+            **({} if {"verbosity", "verbose"} & set(given) else {"verbosity": -1}),
+            "deterministic": True,
+            **given,
+            "objective": "none",
+            "metric": "None",
+            "seed": settings.random_state,
+        }
+        if settings.n_jobs is not None:
+            params["num_threads"] = settings.n_jobs
+        # LightGBM bins rows without their weights
+        grower = LightGBMGrower(params, train.rows.X, validation.rows.X)
+        derivatives = FusedDerivatives(train.objective(), settings.curvature, learning_rate)
+        return Boosting(grower, derivatives, validation.objective())
+
+    def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
+        """Return why a fork would grow other trees, or None if it would not."""
+        for name, value in params.items():
+            if name in _DRAWING and value not in (1, False, "bagging"):
+                return f"LightGBM draws at random ({name}), and its generator cannot be copied"
+            if name in _BOOSTING and value == "goss":
+                return "LightGBM draws at random (goss), and its generator cannot be copied"
+            if name in _REMEMBERING and value:
+                return f"{name} makes LightGBM remember more than its trees"
+        return None
+
+    def finish(self, grower: Any, n_trees: int, n_jobs: int | None) -> Any:
+        """Return LightGBM's own model, cut after this many trees."""
+        return _as_binary(grower.booster.model_to_string(num_iteration=n_trees))
+
+    def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return a finished model's margin."""
+        threads = {} if n_jobs is None else {"num_threads": n_jobs}
+        return np.asarray(booster.predict(table.matrix, raw_score=True, **threads))
+
+    def gains(self, booster: Any, n_features: int) -> NDArray[np.float64]:
+        """Return what the splits on each column gained."""
+        return np.asarray(booster.feature_importance("gain"), dtype=np.float64)
+
+    def save(self, booster: Any) -> bytes:
+        """Return the model as LightGBM's text."""
+        return str(booster.model_to_string()).encode()
+
+    def load(self, path: str) -> Any:
+        """Read a model that LightGBM saved."""
+        return lightgbm().Booster(model_file=path)
+
+
+#: The one LightGBM there is.
+LIGHTGBM = LightGBM()
 
 
 class FairLGBMClassifier(BoostedClassifier):
@@ -203,90 +311,7 @@ class FairLGBMClassifier(BoostedClassifier):
     True
     """
 
-    _learning_rate_names = ("learning_rate", "shrinkage_rate", "eta")
-    _default_learning_rate = 0.1
-    _refused_params: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(
-            ("objective", "objective_type", "app", "application", "loss"),
-            "it trains a binary-logistic model",
-        ),
-        "boost_from_average": "the margin starts at 0",
-        "sigmoid": "the margin is the log-odds",
-        **dict.fromkeys(("num_class", "num_classes"), "the label has two classes"),
-        **dict.fromkeys(
-            ("scale_pos_weight", "is_unbalance", "unbalance", "unbalanced_sets"),
-            "use sample_weight in fit",
-        ),
-        **dict.fromkeys(
-            ("seed", "random_seed", "random_state"), "use random_state of the classifier"
-        ),
-        **dict.fromkeys(
-            ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs"),
-            "use n_jobs of the classifier",
-        ),
-        **dict.fromkeys(
-            (
-                *("num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees"),
-                *("num_round", "num_rounds", "nrounds", "num_boost_round", "n_estimators"),
-                *("max_iter", "early_stopping_round", "early_stopping_rounds"),
-                *("early_stopping", "n_iter_no_change"),
-            ),
-            "the schedule says when to stop",
-        ),
-        **dict.fromkeys(
-            ("categorical_feature", "cat_feature", "categorical_column", "cat_column"),
-            "columns of words are the categories",
-        ),
-    }
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        for name in _BOOSTING:
-            kind = (self.params or {}).get(name, "gbdt")
-            if kind not in ("gbdt", "gbrt", "goss"):
-                raise ValueError(
-                    f"params[{name!r}] must be 'gbdt' or 'goss': the others change trees that are "
-                    f"already there, and the best state could not be kept; got {kind!r}"
-                )
-
-    def _require_engine(self) -> None:
-        engine()
-
-    def _engine(
-        self, train: NDArray[Any], validation: NDArray[Any], weights: NDArray[Any] | None
-    ) -> LightGBMEngine:  # LightGBM bins rows without their weights
-        params = {
-            **({} if {"verbosity", "verbose"} & set(self.params or {}) else {"verbosity": -1}),
-            "deterministic": True,
-            **(self.params or {}),
-            "objective": "none",
-            "metric": "None",
-            "seed": self.random_state,
-        }
-        if self.n_jobs is not None:
-            params["num_threads"] = self.n_jobs
-        return LightGBMEngine(params, self.table_, train, validation)
-
-    def _why_not_shared(self) -> str | None:
-        params = self.params or {}
-        for name, value in params.items():
-            if name in _DRAWING and value not in (1, False, "bagging"):
-                return f"LightGBM draws at random ({name}), and its generator cannot be copied"
-            if name in _BOOSTING and value == "goss":
-                return "LightGBM draws at random (goss), and its generator cannot be copied"
-            if name in _REMEMBERING and value:
-                return f"{name} makes LightGBM remember more than its trees"
-        return None
-
-    def _finished(self, engine: LightGBMEngine, n_trees: int) -> Any:
-        return _as_binary(engine.booster.model_to_string(num_iteration=n_trees))
-
-    def _margin(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        threads = {} if self.n_jobs is None else {"num_threads": self.n_jobs}
-        return np.asarray(self.booster_.predict(matrix, raw_score=True, **threads))
-
-    def _gains(self) -> NDArray[np.float64]:
-        return np.asarray(self.booster_.feature_importance("gain"), dtype=np.float64)
+    engine = LIGHTGBM
 
 
 def lightgbm_objective(
@@ -366,4 +391,4 @@ def _as_binary(model: str) -> Any:
     model = re.sub(r"\n\[objective: [^\n]*\]", "\n[objective: binary]", model, count=1)
     # Rounds that were asked for at once: one after a fork, which tells nothing of the model.
     model = re.sub(r"\n\[num_iterations: \d+\]", "\n[num_iterations: 100]", model, count=1)
-    return engine().Booster(model_str=model)
+    return lightgbm().Booster(model_str=model)

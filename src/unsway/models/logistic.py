@@ -6,27 +6,25 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._typing import Floats
+from ..checks import check_integer, check_number
 from ..core.newton import LinearProblem
-from ..criteria import FairTarget, choose_strength, fit_criterion
-from ..roles import (
-    Floats,
-    check_roles,
-    check_sensitive,
-    holds_text,
-    refuse_sensitive_column,
-)
-from .margins import MarginClassifier
+from ..criteria import choose_strength
+from ..groups import Groups
+from ..tables import holds_text
+from .margins import class_probabilities, likelier_class
+from .training import criterion_of, fit_for, read_rows, refit, strength_of
 
 
-class FairLogisticRegression(MarginClassifier, BaseEstimator):
+class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     """Logistic regression on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
 
     The sensitive attribute is needed in ``fit`` alone. What comes out is an ordinary linear model:
@@ -129,14 +127,14 @@ class FairLogisticRegression(MarginClassifier, BaseEstimator):
         sample_weight : column of length n_samples, optional
             Weights; 2 is the same as the row twice.
         """
-        fresh = copy(self)._fit(X, y, sensitive_features, sample_weight)
-        self.__dict__ = fresh.__dict__  # at once, so that a refit that fails changes nothing
-        return self
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Self:
-        problem = self._problem(X, y, sensitive_features, sample_weight)
-        self._minimize(problem, self._previous_weights(problem.X))
-        return self
+        def fit(model: Self) -> None:
+            problem = state_problem(
+                model, X, y, sensitive_features, sample_weight, strength=strength_of(model)
+            )
+            minimize(model, problem, previous_weights(model, problem.X))
+
+        return refit(self, fit)
 
     def fit_path(
         self,
@@ -152,39 +150,18 @@ class FairLogisticRegression(MarginClassifier, BaseEstimator):
         The criterion is fitted and the data are checked once, so that a path costs little more than
         a fit. Parameters are those of ``fit``; ``strengths`` takes the place of ``strength``.
         """
-        chosen = [choose_strength(self._criterion(), strength) for strength in strengths]
+        chosen = [choose_strength(criterion_of(self), strength) for strength in strengths]
         checked = copy(self)
-        problem = checked._problem(X, y, sensitive_features, sample_weight)
+        problem = state_problem(checked, X, y, sensitive_features, sample_weight, strength=None)
         return checked._path(problem, chosen)
 
     def _path(self, problem: LinearProblem, strengths: Sequence[float]) -> Iterator[Self]:
-        start = self._previous_weights(problem.X)
+        start = previous_weights(self, problem.X)
         for strength in strengths:
             model = copy(self)
             model.strength = model.strength_ = strength
-            start = model._minimize(problem, start)
+            start = minimize(model, problem, start)
             yield model
-
-    def _problem(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
-    ) -> LinearProblem:
-        """Check every input, fit the criterion, and state what is to be minimised."""
-        self._check_settings()
-        table = X
-        if holds_text(X):  # refused below, but for a clearer reason if it is the sensitive column
-            sensitive = check_sensitive(sensitive_features, len(X), self.positive_level)
-            refuse_sensitive_column(X, sensitive)
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        roles = check_roles(table, y, sensitive_features, sample_weight, self.positive_level)
-        self._previous_weights(X)  # raises now, before any work, if they do not fit X
-        z = roles.sensitive.values
-        fitted = fit_criterion(self._criterion(), table, z, roles.weights, y=roles.target)
-        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
-        objective = fitted.objective(roles.target, z, roles.weights)
-        return LinearProblem(objective, X, self.l2, self.fit_intercept)
-
-    def _criterion(self) -> Any:
-        return FairTarget() if self.criterion is None else self.criterion
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
@@ -192,51 +169,82 @@ class FairLogisticRegression(MarginClassifier, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_[0] + self.intercept_[0])
 
-    def _check_settings(self) -> None:
-        self.strength_ = choose_strength(self._criterion(), self.strength)
-        for name in ("l2", "tol"):
-            if not isinstance(getattr(self, name), Real):
-                raise TypeError(f"{name} must be a number; got {getattr(self, name)!r}")
-        if not 0 <= self.l2 < np.inf:
-            raise ValueError(f"l2 must be finite and not negative; got {self.l2!r}")
-        if not 0 < self.tol < np.inf:
-            raise ValueError(f"tol must be positive and finite; got {self.tol!r}")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be an integer of at least 1; got {self.max_iter!r}")
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of both classes for each row."""
+        return class_probabilities(self.decision_function(X))
 
-    def _previous_weights(self, X: Floats) -> Floats | None:
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return None
-        if self.coef_.shape[1] != X.shape[1]:
-            raise ValueError(
-                f"warm_start: the previous fit had {self.coef_.shape[1]} columns but X has "
-                f"{X.shape[1]}"
-            )
-        return np.append(self.coef_[0], self.intercept_[0] if self.fit_intercept else 0.0)
-
-    def _minimize(self, problem: LinearProblem, start: Floats | None) -> Floats:
-        """Minimise at this model's strength, keep what came out, and return the weights."""
-        problem = replace(problem, objective=problem.objective.at(self.strength_))
-        result = problem.minimize(start, tol=self.tol, max_iter=self.max_iter)
-        if not result.converged:
-            warnings.warn(
-                f"stopped after {result.n_iter} Newton steps with a gradient of "
-                f"{result.gradient_size:.1e} (tol={self.tol:g}). Raise max_iter, or add a "
-                "little l2 if the classes can be separated",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        self.coef_ = result.weights[None, :-1].copy()
-        self.intercept_ = result.weights[-1:].copy()
-        self.n_iter_ = np.array([result.n_iter], dtype=np.int32)
-        self.log_loss_ = result.losses.utility
-        self.penalty_ = result.losses.penalty
-        self.statistics_ = dict(
-            zip(problem.objective.penalty.names, result.statistics.tolist(), strict=True)
-        )
-        return result.weights
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more likely class of each row."""
+        return likelier_class(self.decision_function(X), self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def check_regression(model: FairLogisticRegression) -> None:
+    """Check every setting of a regression before any work, and note its strength on it."""
+    model.strength_ = strength_of(model)
+    check_number(model.l2, "l2", at_least=0)
+    check_number(model.tol, "tol", above=0)
+    check_integer(model.max_iter, "max_iter", at_least=1)
+
+
+def state_problem(
+    model: FairLogisticRegression,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    *,
+    strength: float | None,
+) -> LinearProblem:
+    """Check every input, fit the criterion, and state what is to be minimised.
+
+    ``strength`` is that of the fit, or None where many strengths share the problem.
+    """
+    check_regression(model)
+    table = X
+    if holds_text(X):  # refused below, but for a clearer reason if it is the sensitive column
+        Groups.check(sensitive_features, len(X), positive_level=model.positive_level).refuse_in(X)
+    X = validate_data(model, X, dtype=np.float64, ensure_min_samples=2)
+    rows = read_rows(model, table, y, sensitive_features, sample_weight)
+    previous_weights(model, X)  # raises now, before any work, if they do not fit X
+    fitted = fit_for(criterion_of(model), strength, rows)
+    return LinearProblem(fitted.objective(rows), X, model.l2, model.fit_intercept)
+
+
+def previous_weights(model: FairLogisticRegression, X: Floats) -> Floats | None:
+    """Return the weights to start from, None for a cold start."""
+    if not (model.warm_start and hasattr(model, "coef_")):
+        return None
+    if model.coef_.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"warm_start: the previous fit had {model.coef_.shape[1]} columns but X has "
+            f"{X.shape[1]}"
+        )
+    return np.append(model.coef_[0], model.intercept_[0] if model.fit_intercept else 0.0)
+
+
+def minimize(model: FairLogisticRegression, problem: LinearProblem, start: Floats | None) -> Floats:
+    """Minimise at the model's strength, keep what came out on it, and return the weights."""
+    problem = replace(problem, objective=problem.objective.at(model.strength_))
+    result = problem.minimize(start, tol=model.tol, max_iter=model.max_iter)
+    if not result.converged:
+        warnings.warn(
+            f"stopped after {result.n_iter} Newton steps with a gradient of "
+            f"{result.gradient_size:.1e} (tol={model.tol:g}). Raise max_iter, or add a "
+            "little l2 if the classes can be separated",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    model.coef_ = result.weights[None, :-1].copy()
+    model.intercept_ = result.weights[-1:].copy()
+    model.n_iter_ = np.array([result.n_iter], dtype=np.int32)
+    model.log_loss_ = result.losses.utility
+    model.penalty_ = result.losses.penalty
+    model.statistics_ = dict(
+        zip(problem.objective.penalty.names, result.statistics.tolist(), strict=True)
+    )
+    return result.weights

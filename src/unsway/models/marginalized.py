@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..roles import Floats, Roles, check_both_levels, check_roles, take
+from .._typing import Floats
+from ..checks import show_value
+from ..rows import Rows
+from .training import read_rows, read_table
 from .wrapping import (
     WrappedClassifier,
     all_rows,
-    checked_table,
     fit_inner,
     inner_classifier,
     positive_probability,
@@ -100,36 +102,31 @@ class MarginalizedClassifier(WrappedClassifier):
         self.learner = learner
         self.positive_level = positive_level
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
         if self.learner not in LEARNERS:
             raise ValueError(f"unknown learner {self.learner!r}; choose from {', '.join(LEARNERS)}")
         stated = _check_pair(self.weights)
         model = inner_classifier(self.estimator, sample_weight)
-        X = checked_table(self, X, reset=True)
-        roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
-        self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
-        self.weights_ = _prevalence(roles) if stated is None else stated
+        X = read_table(self, X, reset=True)
+        rows = read_rows(self, X, y, sensitive_features, sample_weight)
+        self.weights_ = _prevalence(rows) if stated is None else stated
         for fitted in ("estimator_", "estimators_"):
             self.__dict__.pop(fitted, None)
-        labels = roles.classes[roles.target.astype(int)]
+        labels = rows.outcome.as_given()
         if self.learner == "single":
-            table = with_sensitive_column(X, roles.sensitive.values)
-            self.estimator_ = fit_inner(model, table, labels, roles.weights)
+            table = with_sensitive_column(X, rows.z)
+            self.estimator_ = fit_inner(model, table, labels, rows.weights)
         else:
-            self._fit_separately(X, labels, roles, sample_weight)
-        return self
+            self._fit_separately(rows, labels, sample_weight)
 
-    def _fit_separately(
-        self, X: Any, labels: NDArray[Any], roles: Roles, sample_weight: Any
-    ) -> None:
+    def _fit_separately(self, rows: Rows, labels: NDArray[Any], sample_weight: Any) -> None:
         groups = []
-        for value, level in enumerate(roles.sensitive.levels):
-            rows = np.flatnonzero(roles.sensitive.values == value)
-            weights = None if roles.weights is None else roles.weights[rows]
-            shown = level.item() if isinstance(level, np.generic) else level
-            place = f"the group of {shown!r}, which learner='separate' fits alone,"
-            check_both_levels(roles.target[rows], weights, roles.classes, place, kind="class")
-            groups.append((take(X, rows), labels[rows], weights))
+        for code, level in enumerate(rows.groups.levels):
+            chosen = np.flatnonzero(rows.groups.codes == code)
+            group = rows.take(chosen)
+            place = f"the group of {show_value(level)}, which learner='separate' fits alone,"
+            group.outcome.check_present(group.weights, place)
+            groups.append((group.X, labels[chosen], group.weights))
         self.estimators_ = tuple(
             fit_inner(inner_classifier(self.estimator, sample_weight), *group) for group in groups
         )
@@ -137,7 +134,7 @@ class MarginalizedClassifier(WrappedClassifier):
     def fair_score(self, X: Any) -> Floats:
         """Return the score of each row, averaged over z."""
         check_is_fitted(self)
-        X = checked_table(self, X, reset=False)
+        X = read_table(self, X, reset=False)
         if hasattr(self, "estimator_"):
             by_level = [positive_probability(self.estimator_, all_rows(X, z)) for z in (0, 1)]
         else:
@@ -163,6 +160,6 @@ def _check_pair(weights: Any) -> tuple[float, float] | None:
     return zero, one
 
 
-def _prevalence(roles: Roles) -> tuple[float, float]:
-    share = float(np.average(roles.sensitive.values, weights=roles.weights))
+def _prevalence(rows: Rows) -> tuple[float, float]:
+    share = float(np.average(rows.z, weights=rows.weights))
     return 1 - share, share

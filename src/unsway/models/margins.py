@@ -1,4 +1,4 @@
-"""From margins to classes: what every classifier here that has a margin shares."""
+"""From margins to classes, and from steps to a line on standard error."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
 
+from .._typing import Floats
 from ..core import Step
-from ..roles import Floats
 
 
-class MarginClassifier(ClassifierMixin):
-    """Two classes told apart by the sign of ``decision_function``, the margin s."""
+def class_probabilities(margin: Floats) -> Floats:
+    """Return the probabilities of both classes at each margin.
 
-    classes_: NDArray[Any]
-    decision_function: Callable[[Any], Floats]
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class_probabilities(np.zeros(1)).tolist()
+    [[0.5, 0.5]]
+    """
+    return np.column_stack([expit(-margin), expit(margin)])
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of both classes for each row."""
-        margin = self.decision_function(X)
-        return np.column_stack([expit(-margin), expit(margin)])
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more likely class of each row."""
-        margin = self.decision_function(X)
-        return np.asarray(self.classes_[(margin > 0).astype(int)])
+def likelier_class(margin: Floats, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the more likely class at each margin."""
+    return np.asarray(classes[(margin > 0).astype(int)])
 
 
 def show_steps(

@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController
 from ..core import check_strength
 from ..core.fused import FusedDerivatives, Singles
 from ..criteria import FairTarget, choose_strength, fit_criterion
-from ..roles import check_roles
+from ..rows import Rows
 from ..tables import check_table
 
 
@@ -63,11 +63,14 @@ def training_objective(
     criterion = FairTarget() if criterion is None else criterion
     strength = choose_strength(criterion, strength)
     check_learning_rate(learning_rate, "learning_rate")
-    X = check_table(X)
-    roles = check_roles(X, y, sensitive_features, sample_weight, positive_level)
-    z = roles.sensitive.values
-    fitted = fit_criterion(criterion, X, z, roles.weights, y=roles.target)
-    objective = fitted.objective(roles.target, z, roles.weights)
+    rows = Rows.check(
+        check_table(X),
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+    )
+    objective = fit_criterion(criterion, rows).objective(rows)
     return TrainingObjective(FusedDerivatives(objective, curvature, learning_rate), strength)
 
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import Floats
+from ..checks import check_weights
 from ..extras import load
-from ..roles import (
-    Floats,
-    Roles,
-    Sensitive,
-    check_both_levels,
-    check_labels,
-    check_sensitive,
-    check_weights,
-)
+from ..groups import Groups
+from ..outcome import Outcome
+from ..rows import Rows
 from ..tables import EngineTable
 
 #: Words with more levels than this name rows rather than groups of rows.
@@ -115,20 +111,19 @@ class ParquetRows:
             )
         return matrix
 
-    def roles(
+    def rows(
         self, target: str, sensitive: str, sample_weight: str | None, positive_level: Any
-    ) -> Roles:
-        """Return labels, sensitive attribute and weights, each checked."""
-        codes, levels = self.coded(target)
-        values, classes = check_labels(levels, len(levels))
-        y = values[codes]
+    ) -> Rows:
+        """Return label, sensitive attribute and weights of all rows, without their covariates."""
+        codes, classes = self.coded(target)
+        outcome = Outcome.labels(classes, len(classes)).take(codes)
         codes, levels = self.coded(sensitive)
-        known = check_sensitive(levels, len(levels), positive_level)
-        z = Sensitive(known.values[codes], known.levels, sensitive)
+        few = Groups.check(levels, len(levels), positive_level=positive_level)
+        groups = replace(few.take(codes), name=sensitive)
         weights = None if sample_weight is None else self.weights(sample_weight)
-        check_both_levels(y, weights, classes, f"column {target!r}", kind="class")
-        check_both_levels(z.values, weights, z.levels, f"column {sensitive!r}")
-        return Roles(y, classes, z, weights)
+        outcome.check_present(weights, f"column {target!r}")
+        groups.check_present(weights, f"column {sensitive!r}")
+        return Rows(X=None, outcome=outcome, groups=groups, weights=weights)
 
     def coded(self, name: str) -> tuple[NDArray[np.int16], NDArray[Any]]:
         """Return a column as places among its levels, and the levels; none may be missing."""

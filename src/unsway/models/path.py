@@ -9,10 +9,19 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from .._typing import Floats
 from ..core import Schedule, Step
-from ..roles import Floats
-from .boosting import BoostedClassifier, Boosting, InexactForkError
-from .logistic import FairLogisticRegression
+from .boosting import (
+    BoostedClassifier,
+    Boosting,
+    InexactForkError,
+    check_booster,
+    keep_best,
+    on_step,
+    start,
+)
+from .logistic import FairLogisticRegression, minimize, state_problem
+from .training import prepare
 
 #: Warm starts stay within these quarters of the strengths, so that they do not depend on how many
 #: strengths there are in all, or on how they are spread over workers.
@@ -47,10 +56,12 @@ class BoostedPath:
     ) -> None:
         self._model = copy(model)
         self._schedule = Schedule() if model.schedule is None else model.schedule
-        self._start = self._model._start(X, y, sensitive_features, sample_weight, eval_set)
+        check_booster(self._model)
+        given = (X, y, sensitive_features, sample_weight, eval_set)
+        self._start = start(self._model, *prepare(self._model, *given, strength=None))
         self._pretrained: tuple[Boosting, tuple[Step, ...]] | None = None
         self._direct = self._start.validation.shift is not None
-        reason = None if self._direct else self._model._why_not_shared()
+        reason = None if self._direct else model.engine.why_not_shared(model.params or {})
         self.note = None if reason is None else f"pre-training is not shared: {reason}"
 
     def fit(self, strength: float) -> BoostedClassifier:
@@ -58,30 +69,30 @@ class BoostedPath:
         model = copy(self._model)
         model.strength = model.strength_ = float(strength)
         with threadpool_limits(1, user_api="blas"):
-            model._keep(*self._run(model, model.strength_))
+            keep_best(model, *self._run(model, model.strength_))
         return model
 
     def _run(self, model: BoostedClassifier, strength: float) -> tuple[Boosting, Any]:
-        on_step = model._on_step()
+        show = on_step(model)
         if self._direct:
             boosting = self._start.fork()
-            return boosting, self._schedule.run_directly(boosting, strength, on_step)
-        boosting, steps = self._pretrain(strength, on_step)
-        return boosting, self._schedule.finish(boosting, strength, steps, on_step)
+            return boosting, self._schedule.run_directly(boosting, strength, show)
+        boosting, steps = self._pretrain(strength, show)
+        return boosting, self._schedule.finish(boosting, strength, steps, show)
 
-    def _pretrain(self, strength: float, on_step: Any) -> tuple[Boosting, tuple[Step, ...]]:
+    def _pretrain(self, strength: float, show: Any) -> tuple[Boosting, tuple[Step, ...]]:
         if self.note is None and strength > self._schedule.pretrain_strength:
             try:
-                return self._fork(strength, on_step)
+                return self._fork(strength, show)
             except InexactForkError as error:
                 self.note, self._pretrained = f"pre-training is not shared: {error}", None
         boosting = self._start.fork()
-        return boosting, self._schedule.pretrain(boosting, strength, on_step)
+        return boosting, self._schedule.pretrain(boosting, strength, show)
 
-    def _fork(self, strength: float, on_step: Any) -> tuple[Boosting, tuple[Step, ...]]:
+    def _fork(self, strength: float, show: Any) -> tuple[Boosting, tuple[Step, ...]]:
         if self._pretrained is None:
             boosting = self._start.fork()
-            self._pretrained = boosting, self._schedule.pretrain(boosting, strength, on_step)
+            self._pretrained = boosting, self._schedule.pretrain(boosting, strength, show)
         boosting, steps = self._pretrained
         return boosting.fork(), steps
 
@@ -100,7 +111,9 @@ class LinearPath:
         sample_weight: Any = None,
     ) -> None:
         self._model = copy(model)
-        self._problem = self._model._problem(X, y, sensitive_features, sample_weight)
+        self._problem = state_problem(
+            self._model, X, y, sensitive_features, sample_weight, strength=None
+        )
         self._weights: dict[float, Floats] = {}
         self.warm = True
 
@@ -114,7 +127,7 @@ class LinearPath:
         model.strength = model.strength_ = float(strength)
         below = [known for known in self._weights if known < strength and _same(known, strength)]
         start = self._weights[max(below)] if below and self.warm else None
-        self._weights[strength] = model._minimize(self._problem, start)
+        self._weights[strength] = minimize(model, self._problem, start)
         return model
 
 

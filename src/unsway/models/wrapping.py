@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from copy import copy
 from inspect import Parameter, signature
 from typing import Any, Self
 
@@ -15,10 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..roles import Floats, row_count
-from ..tables import EngineTable, check_table
+from .._typing import Floats
+from ..tables import EngineTable, check_table, row_count
+from .training import refit
 
 #: Levels a categorical column of scikit-learn's boosting may have; beyond, its codes are numbers.
 MOST_LEVELS = 255
@@ -90,12 +90,10 @@ class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
         sample_weight : column of length n_samples, optional
             Weights of the rows.
         """
-        fresh = copy(self)._fit(X, y, sensitive_features, sample_weight)
-        self.__dict__ = fresh.__dict__  # at once, so that a refit that fails changes nothing
-        return self
+        return refit(self, lambda fresh: fresh._fit(X, y, sensitive_features, sample_weight))
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
         """Check and fit."""
 
     @abstractmethod
@@ -152,13 +150,6 @@ def fit_inner(model: Any, X: Any, labels: NDArray[Any], sample_weight: Floats | 
 def positive_probability(model: Any, X: Any) -> Floats:
     """Return a fitted binary classifier's P(second class | X)."""
     return np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
-
-
-def checked_table(model: Any, X: Any, *, reset: bool) -> Any:
-    """Check the shape and the names of a table; what it may hold is the inner classifier's say."""
-    X = check_table(X, smallest=2 if reset else 1)
-    validate_data(model, X, skip_check_array=True, reset=reset)
-    return X
 
 
 def allows_missing(estimator: Any) -> bool:

@@ -9,54 +9,61 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.fused import FusedDerivatives
 from ..extras import load
-from ..tables import EngineTable
-from .boosting import BoostedClassifier, Boosting, Derivatives, InexactForkError
+from ..tables import CodedTable, EngineTable
+from .boosting import (
+    BoostedClassifier,
+    BoosterSettings,
+    Boosting,
+    Derivatives,
+    InexactForkError,
+)
 from .objectives import TrainingObjective, training_objective
-from .rows import Rows
+from .training import Part, refit
 
 #: Shares of rows and columns that XGBoost draws afresh, unless they are 1.
 _DRAWING = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
 
 
-def engine() -> Any:
+def xgboost() -> Any:
     """Return the xgboost package, or say how to install it."""
     return load("xgboost", "xgboost")
 
 
 def training_matrix(
-    params: Mapping[str, Any],
-    table: EngineTable,
-    rows: Any,
-    weights: Any = None,
-    beside: Any = None,
+    params: Mapping[str, Any], rows: Any, weights: Any = None, bins_of: Any = None
 ) -> Any:
-    """Return rows as XGBoost trains on them: quantised, by the bins of what they stand beside."""
-    xgboost = engine()
+    """Return rows as XGBoost trains on them: quantised, by the bins of another matrix if given.
+
+    Parameters
+    ----------
+    params : mapping
+        Parameters of XGBoost.
+    rows : CodedTable or xgboost.DataIter
+        The rows, or an iterator over batches of them that brings names and weights with each.
+    weights : array of shape (n,), optional
+        Weights of the quantiles; the derivatives bring their own.
+    bins_of : xgboost.QuantileDMatrix, optional
+        The matrix whose bins are used.
+    """
     options: dict[str, Any] = {"nthread": params.get("nthread"), "enable_categorical": True}
-    if not isinstance(rows, xgboost.DataIter):  # which brings names and weights with each batch
-        # The quantiles are weighted; the derivatives bring their own weights.
-        options |= {**matrix_options(table), "weight": weights}
+    if isinstance(rows, CodedTable):
+        options |= {**matrix_options(rows.layout), "weight": weights}
+        rows = rows.matrix
     if params.get("tree_method", "hist") != "hist":
-        return xgboost.DMatrix(rows, **options)
-    return xgboost.QuantileDMatrix(rows, ref=beside, max_bin=params.get("max_bin", 256), **options)
+        return xgboost().DMatrix(rows, **options)
+    bins = params.get("max_bin", 256)
+    return xgboost().QuantileDMatrix(rows, ref=bins_of, max_bin=bins, **options)
 
 
-class XGBoostEngine:
-    """A booster grown tree by tree on quantised rows."""
+class XGBoostGrower:
+    """An XGBoost booster grown tree by tree on quantised rows."""
 
-    def __init__(
-        self,
-        params: dict[str, Any],
-        table: EngineTable,
-        train: NDArray[Any],
-        validation: NDArray[Any],
-        weights: NDArray[Any] | None = None,
-    ) -> None:
-        self._train = training_matrix(params, table, train, weights)
-        self._validation = training_matrix(params, table, validation, beside=self._train)
-        self._params = params
-        self.booster = engine().Booster(params, cache=[self._train, self._validation])
+    def __init__(self, params: dict[str, Any], train: Any, validation: Any) -> None:
+        self._train, self._validation = train, validation
+        self.params = params
+        self.booster = xgboost().Booster(params, cache=[train, validation])
 
     @property
     def n_trees(self) -> int:
@@ -73,10 +80,10 @@ class XGBoostEngine:
         """Return the margin of the validation rows."""
         return np.asarray(self.booster.predict(self._validation, output_margin=True))
 
-    def fork(self) -> XGBoostEngine:
-        """Return another engine on the same matrices, with a copy of the trees."""
+    def fork(self) -> XGBoostGrower:
+        """Return another on the same matrices, with a copy of the trees."""
         twin = copy(self)
-        twin.booster = engine().Booster(self._params, cache=[self._train, self._validation])
+        twin.booster = xgboost().Booster(self.params, cache=[self._train, self._validation])
         if self.n_trees:
             twin.booster.load_model(self.booster.save_raw(raw_format="ubj"))
             margins = (
@@ -85,6 +92,117 @@ class XGBoostEngine:
             if not np.array_equal(*margins):  # the sums of all trees, and tree by tree
                 raise InexactForkError("XGBoost rounds the margins of a copy in another way")
         return twin
+
+
+class XGBoost:
+    """XGBoost as an engine; ``device="cuda"`` keeps everything on that device."""
+
+    name: ClassVar[str] = "xgboost"
+    model_file: ClassVar[str] = "model.json"
+    learning_rate_names: ClassVar[tuple[str, ...]] = ("eta", "learning_rate")
+    default_learning_rate: ClassVar[float] = 0.3
+    refused_params: ClassVar[Mapping[str, str]] = {
+        "objective": "it trains a binary-logistic model",
+        "base_score": "the margin starts at 0",
+        "num_class": "the label has two classes",
+        "booster": "trees are boosted with gbtree",
+        "scale_pos_weight": "use sample_weight in fit",
+        **dict.fromkeys(("seed", "random_state"), "use random_state of the classifier"),
+        **dict.fromkeys(("nthread", "n_jobs"), "use n_jobs of the classifier"),
+        **dict.fromkeys(
+            ("n_estimators", "num_boost_round", "early_stopping_rounds"),
+            "the schedule says when to stop",
+        ),
+    }
+
+    def require(self, params: Mapping[str, Any]) -> None:
+        """Raise, with the pip line, if XGBoost or the device is not there."""
+        xgboost()
+        device = cuda_device(params)
+        if device is not None:
+            from .cuda_place import place_of
+
+            place_of(device)
+
+    def check_params(self, params: Mapping[str, Any]) -> None:
+        """Accept all that is not refused by name: XGBoost checks the values itself."""
+
+    def start(
+        self, settings: BoosterSettings, learning_rate: float, train: Part, validation: Part
+    ) -> Boosting:
+        """Return rows, booster and objective before the first tree."""
+        params, device = engine_params(settings), cuda_device(settings.params)
+        if device is not None:
+            from .cuda import start_on_device
+
+            return start_on_device(
+                device, params, train, validation, settings.curvature, learning_rate
+            )
+        rows = training_matrix(params, train.rows.X, train.rows.weights)
+        others = training_matrix(params, validation.rows.X, bins_of=rows)
+        derivatives = FusedDerivatives(train.objective(), settings.curvature, learning_rate)
+        return Boosting(XGBoostGrower(params, rows, others), derivatives, validation.objective())
+
+    def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
+        """Return why a fork would grow other trees, or None if it would not."""
+        drawn = next((name for name in _DRAWING if params.get(name, 1) != 1), None)
+        if drawn is not None:
+            return f"XGBoost draws at random ({drawn}), and its generator cannot be copied"
+        return None
+
+    def finish(self, grower: Any, n_trees: int, n_jobs: int | None) -> Any:
+        """Return XGBoost's own model, cut after this many trees, for the CPU."""
+        booster = grower.booster[:n_trees]
+        if cuda_device(grower.params) is not None:
+            booster.set_param({"device": "cpu"})  # what is kept serves anywhere
+        if n_jobs is not None:
+            booster.set_param({"nthread": n_jobs})
+        return booster
+
+    def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return a finished model's margin."""
+        rows = xgboost().DMatrix(table.matrix, nthread=n_jobs, **matrix_options(table.layout))
+        return np.asarray(booster.predict(rows, output_margin=True))
+
+    def gains(self, booster: Any, n_features: int) -> NDArray[np.float64]:
+        """Return what the splits on each column gained."""
+        gains = booster.get_score(importance_type="total_gain")
+        names = booster.feature_names or [f"f{k}" for k in range(n_features)]
+        return np.array([gains.get(name, 0.0) for name in names])
+
+    def save(self, booster: Any) -> bytes:
+        """Return the model as XGBoost's JSON."""
+        return bytes(booster.save_raw(raw_format="json"))
+
+    def load(self, path: str) -> Any:
+        """Read a model that XGBoost saved."""
+        booster = xgboost().Booster()
+        booster.load_model(path)
+        return booster
+
+
+#: The one XGBoost there is.
+XGBOOST = XGBoost()
+
+
+def cuda_device(params: Mapping[str, Any]) -> str | None:
+    """Return the CUDA device that parameters ask for, None for the CPU."""
+    device = str(params.get("device", "cpu"))
+    return device if device.partition(":")[0] in ("cuda", "gpu") else None
+
+
+def engine_params(settings: BoosterSettings) -> dict[str, Any]:
+    """Return the user's parameters beside those that make the booster ours."""
+    params = {
+        **settings.params,
+        "objective": "binary:logistic",
+        "base_score": 0.5,
+        "seed": settings.random_state,
+        "disable_default_eval_metric": True,
+    }
+    if settings.n_jobs is not None:
+        params["nthread"] = settings.n_jobs
+    return params
 
 
 class FairXGBClassifier(BoostedClassifier):
@@ -156,21 +274,7 @@ class FairXGBClassifier(BoostedClassifier):
     True
     """
 
-    _learning_rate_names = ("eta", "learning_rate")
-    _default_learning_rate = 0.3
-    _refused_params: ClassVar[Mapping[str, str]] = {
-        "objective": "it trains a binary-logistic model",
-        "base_score": "the margin starts at 0",
-        "num_class": "the label has two classes",
-        "booster": "trees are boosted with gbtree",
-        "scale_pos_weight": "use sample_weight in fit",
-        **dict.fromkeys(("seed", "random_state"), "use random_state of the classifier"),
-        **dict.fromkeys(("nthread", "n_jobs"), "use n_jobs of the classifier"),
-        **dict.fromkeys(
-            ("n_estimators", "num_boost_round", "early_stopping_rounds"),
-            "the schedule says when to stop",
-        ),
-    }
+    engine = XGBOOST
 
     def fit_parquet(
         self,
@@ -206,90 +310,19 @@ class FairXGBClassifier(BoostedClassifier):
         """
         from .external import fit_parquet
 
-        fresh = copy(self)
-        fit_parquet(
-            fresh,
-            files,
-            target=target,
-            sensitive=sensitive,
-            sample_weight=sample_weight,
-            drop=drop,
-            criterion_rows=criterion_rows,
-            folder=folder,
-        )
-        self.__dict__ = fresh.__dict__
-        return self
+        def fit(model: Self) -> None:
+            fit_parquet(
+                model,
+                files,
+                target=target,
+                sensitive=sensitive,
+                sample_weight=sample_weight,
+                drop=drop,
+                criterion_rows=criterion_rows,
+                folder=folder,
+            )
 
-    def _require_engine(self) -> None:
-        engine()
-        if self._cuda_device() is not None:
-            from .cuda_place import place_of
-
-            place_of(str(self._cuda_device()))
-
-    def _cuda_device(self) -> str | None:
-        """Return the CUDA device to train on, None for the CPU."""
-        params = self.params if isinstance(self.params, dict) else {}
-        device = str(params.get("device", "cpu"))
-        return device if device.partition(":")[0] in ("cuda", "gpu") else None
-
-    def _boosting(self, train: Rows, validation: Rows) -> Boosting:
-        device = self._cuda_device()
-        if device is None:
-            return super()._boosting(train, validation)
-        from .cuda import boosting_on
-
-        return boosting_on(
-            device,
-            self._engine_params(),
-            self.table_,
-            train,
-            validation,
-            self.curvature,
-            self._learning_rate(),
-        )
-
-    def _engine(
-        self, train: NDArray[Any], validation: NDArray[Any], weights: NDArray[Any] | None
-    ) -> XGBoostEngine:
-        return XGBoostEngine(self._engine_params(), self.table_, train, validation, weights)
-
-    def _engine_params(self) -> dict[str, Any]:
-        """Return the user's parameters beside those that make the booster ours."""
-        params = {
-            **(self.params or {}),
-            "objective": "binary:logistic",
-            "base_score": 0.5,
-            "seed": self.random_state,
-            "disable_default_eval_metric": True,
-        }
-        if self.n_jobs is not None:
-            params["nthread"] = self.n_jobs
-        return params
-
-    def _why_not_shared(self) -> str | None:
-        params = self.params or {}
-        drawn = next((name for name in _DRAWING if params.get(name, 1) != 1), None)
-        if drawn is not None:
-            return f"XGBoost draws at random ({drawn}), and its generator cannot be copied"
-        return None
-
-    def _finished(self, engine: Any, n_trees: int) -> Any:
-        booster = engine.booster[:n_trees]
-        if self._cuda_device() is not None:
-            booster.set_param({"device": "cpu"})  # what is kept serves anywhere
-        if self.n_jobs is not None:
-            booster.set_param({"nthread": self.n_jobs})
-        return booster
-
-    def _margin(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        rows = engine().DMatrix(matrix, nthread=self.n_jobs, **matrix_options(self.table_))
-        return np.asarray(self.booster_.predict(rows, output_margin=True))
-
-    def _gains(self) -> NDArray[np.float64]:
-        gains = self.booster_.get_score(importance_type="total_gain")
-        names = self.booster_.feature_names or [f"f{k}" for k in range(self.n_features_in_)]
-        return np.array([gains.get(name, 0.0) for name in names])
+        return refit(self, fit)
 
 
 def xgboost_objective(

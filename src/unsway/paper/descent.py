@@ -18,6 +18,7 @@ from sklearn.model_selection import train_test_split
 from .. import FairLogisticRegression, Objective, Schedule
 from ..core import Losses
 from ..datasets import SyntheticData
+from ..rows import Rows
 
 Floats = NDArray[np.float64]
 
@@ -89,9 +90,10 @@ def descend(
     """
     X, y, z = data.X[:most_rows], data.y[:most_rows] * 1.0, data.z[:most_rows] * 1.0
     train, stop = train_test_split(np.arange(len(y)), test_size=0.33, random_state=0, stratify=y)
+    rows = Rows.check(X, y, sensitive_features=z)
     parts = {
-        key: Objective(criterion.take(rows).penalty(y[rows], z[rows]), y[rows], strength)
-        for key, rows in (("train", train), ("stop", stop))
+        key: criterion.take(chosen).objective(rows.take(chosen)).at(strength)
+        for key, chosen in (("train", train), ("stop", stop))
     }
     plain = LogisticRegression(C=np.inf, solver="newton-cholesky").fit(X[train], y[train])
     start = np.append(plain.coef_[0], plain.intercept_)

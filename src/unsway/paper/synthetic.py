@@ -18,6 +18,7 @@ from .. import (
     selection_rate_difference,
 )
 from ..datasets import SyntheticData
+from ..rows import Rows
 from .claims import Claim
 from .descent import Descent, descend
 
@@ -97,8 +98,9 @@ def run_synthetic(
     train = make_synthetic(n_samples, random_state=2 * random_state)
     test = make_synthetic(max(1, n_samples // 10), random_state=2 * random_state + 1)
     tick = on_point or (lambda: None)
-    fitted = {name: criterion.fit(train.X, train.z * 1.0) for name, criterion in CRITERIA.items()}
-    b = fitted["direct_effect"].scores
+    rows = Rows.check(train.X, train.y, sensitive_features=train.z)
+    fitted = {name: criterion.fit(rows) for name, criterion in CRITERIA.items()}
+    b = fitted["direct_effect"].row_values
     points, descents = [], []
     for name, criterion in fitted.items():
         for point in _sweep(name, criterion, sorted(strengths), train, test):

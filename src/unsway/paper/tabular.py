@@ -12,8 +12,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from .. import DirectEffect, FairLogisticRegression, FairXGBClassifier, selection_rate_difference
-from ..criteria import FittedDirectEffect
+from ..criteria import FittedCriterion
 from ..datasets import TabularData
+from ..rows import Rows
 
 Floats = NDArray[np.float64]
 
@@ -67,16 +68,6 @@ class TabularExperiment:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """A table as numbers, with the criterion at its rows."""
-
-    X: Floats
-    y: Floats
-    z: Floats
-    criterion: FittedDirectEffect
-
-
-@dataclass(frozen=True)
 class Judge:
     """Turns a fitted model into a point."""
 
@@ -84,6 +75,7 @@ class Judge:
     setting: str
     train: Rows
     test: Rows
+    criteria: tuple[FittedCriterion, FittedCriterion]
     threshold: float
 
     def __call__(self, model: Any, rounds: int, seconds: float) -> TabularPoint:
@@ -91,10 +83,12 @@ class Judge:
         test, train = self.test, self.train
         p, p_train = (model.predict_proba(rows.X)[:, 1] for rows in (test, train))
         chosen = p > self.threshold
-        scores = test.criterion.surrogate(p, test.z)
+        at_train, at_test = self.criteria
+        design = at_test.criterion.design(test, at_test.row_values)
+        scores = design.fit(p)
         penalties = [
-            float(rows.criterion.penalty(rows.y, rows.z).value(scored))
-            for rows, scored in ((train, p_train), (test, p))
+            float(criterion.penalty(rows).value(scored))
+            for criterion, rows, scored in ((at_train, train, p_train), (at_test, test, p))
         ]
         return TabularPoint(
             engine=self.engine,
@@ -109,7 +103,7 @@ class Judge:
             penalty_test=penalties[1],
             alpha=scores.outcome_coefficients.tolist(),
             beta=scores.effect_coefficients.tolist(),
-            gamma=test.criterion.surrogate(test.y, test.z).fair_coefficients.tolist(),
+            gamma=design.fit(test.y).fair_coefficients.tolist(),
             rounds=rounds,
             seconds=seconds,
         )
@@ -134,21 +128,20 @@ def run_tabular(
     """
     points = []
     data = {"train": train, "test": test}
-    X = {part: table.to_matrix()[0] for part, table in data.items()}
-    propensity = DirectEffect().fit(X["train"], train.z * 1.0).propensity
-    b = {part: propensity.predict(X[part]) for part in data}
+    rows = {
+        part: Rows.check(table.to_matrix()[0], table.y, sensitive_features=table.z)
+        for part, table in data.items()
+    }
+    propensity = DirectEffect().fit(rows["train"])
+    b = [propensity.model.predict(rows[part].X) for part in data]
     for name, criterion in settings.items():
-        rows = {
-            part: Rows(
-                X[part],
-                table.y.astype(np.float64),
-                table.z.astype(np.float64),
-                FittedDirectEffect(criterion, propensity, b[part]),
-            )
-            for part, table in data.items()
-        }
+        train_scores, test_scores = b
+        fitted = (
+            FittedCriterion(criterion, train_scores, propensity.model),
+            FittedCriterion(criterion, test_scores, propensity.model),
+        )
         for engine in engines:
-            judge = Judge(engine, name, rows["train"], rows["test"], threshold)
+            judge = Judge(engine, name, rows["train"], rows["test"], fitted, threshold)
             sweep = _logistic_path if engine == "logistic" else _xgboost_fits
             for point in sweep(judge, sorted(strengths), random_state, n_jobs):
                 points.append(point)
@@ -162,7 +155,7 @@ def _logistic_path(
 ) -> Iterator[TabularPoint]:
     rows = judge.train
     start = time.perf_counter()
-    path = FairLogisticRegression(rows.criterion).fit_path(
+    path = FairLogisticRegression(judge.criteria[0]).fit_path(
         rows.X, rows.y, strengths, sensitive_features=rows.z
     )
     for model in path:
@@ -182,7 +175,7 @@ def _xgboost_point(judge: Judge, strength: float, random_state: int) -> TabularP
     rows = judge.train
     start = time.perf_counter()
     model = FairXGBClassifier(
-        rows.criterion, strength, params=PAPER_PARAMS, random_state=random_state, n_jobs=1
+        judge.criteria[0], strength, params=PAPER_PARAMS, random_state=random_state, n_jobs=1
     )
     model.fit(rows.X, rows.y, sensitive_features=rows.z)
     return judge(model, model.n_rounds_, time.perf_counter() - start)

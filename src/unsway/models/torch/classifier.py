@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
-from numbers import Real
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..._typing import Floats
+from ...checks import check_integer, check_number
 from ...core import Schedule, Step
 from ...core.schedule import Run
-from ...roles import Floats
-from ..margins import show_steps
+from ..margins import class_probabilities, likelier_class, show_steps
 from ..objectives import check_learning_rate
-from ..rows import Rows
-from ..scheduled import ScheduledClassifier, check_count
+from ..training import (
+    Part,
+    check_settings,
+    drive,
+    prepare,
+    read_table,
+    refit,
+    strength_of,
+)
 from .checkpoint import Checkpoint, fingerprint
 from .engine import require_torch, torch
 from .inputs import NetworkInputs
@@ -41,7 +48,7 @@ SCHEDULE = Schedule(ramp_steps=10, patience=10)
 _WITHOUT_EFFECT = ("callback", "checkpoint", "device", "progress")
 
 
-class FairTorchClassifier(ScheduledClassifier):
+class FairTorchClassifier(ClassifierMixin, BaseEstimator):
     """A PyTorch network on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
 
     The sensitive attribute is needed in ``fit`` alone. ``module_`` is the plain module: save it
@@ -151,47 +158,91 @@ class FairTorchClassifier(ScheduledClassifier):
         self.progress = progress
         self.random_state = random_state
 
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, ...] | None = None,
+    ) -> Self:
+        """Fit on covariates X, binary labels y and the sensitive attribute.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Covariates, without the sensitive attribute; with NaN and categories as they are.
+        y : column of length n_samples
+            Labels of two classes.
+        sensitive_features : column of length n_samples
+            The sensitive attribute, two levels. Not needed after ``fit``.
+        sample_weight : column of length n_samples, optional
+            Weights of the rows.
+        eval_set : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight)
+            Rows to stop early by; a stratified part of the training rows by default.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
+
+        def fit(model: Self) -> None:
+            model._check_settings()
+            given = (X, y, sensitive_features, sample_weight, eval_set)
+            model._train(*prepare(model, *given, model.strength_))
+
+        return refit(self, fit)
+
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
         inputs = as_tensor(self.encode(X), self.module_)
         return np.asarray(margins(self.module_, inputs), dtype=np.float64)
 
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of both classes for each row."""
+        return class_probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more likely class of each row."""
+        return likelier_class(self.decision_function(X), self.classes_)
+
     def encode(self, X: Any) -> NDArray[np.float32]:
         """Return the inputs of the module for each row."""
         check_is_fitted(self)
-        return self.inputs_(self._read(X)[1])
+        return self.inputs_(self.table_.matrix(read_table(self, X, reset=False)))
 
-    def _fit(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, eval_set: Any
-    ) -> Self:
-        self._check_settings()
-        rows = self._rows(X, y, sensitive_features, sample_weight, eval_set)
-        train, validation = self._inputs(*rows)
-        device = find_device(self.device)
-        with seeded(int(self.random_state), device):
-            training = self._training(train, validation, device)
+    def _train(self, train: Part, validation: Part) -> None:
+        self.inputs_ = NetworkInputs.of(train.rows.X, train.rows.weights)
+        inputs, validation_inputs = (
+            self.inputs_(part.rows.X.matrix) for part in (train, validation)
+        )
+        seed, device = int(self.random_state), find_device(self.device)
+        order = canonical_order(inputs, train.rows.y, train.rows.z, seed)
+        train, inputs = train.take(order), inputs[order]
+        with seeded(seed, device):
+            training = self._training(train, validation, (inputs, validation_inputs), device)
             checkpoint = None
             if self.checkpoint is not None:
-                checkpoint = self._checkpoint(self.checkpoint, training, train.sample_weight)
+                checkpoint = self._checkpoint(self.checkpoint, training, train.rows.weights)
                 checkpoint.resume(training)
             schedule = SCHEDULE if self.schedule is None else self.schedule
-            drive = schedule.run if training.validation.shift is None else schedule.run_directly
-            run = drive(training, self.strength_, self._on_step(training, checkpoint))
+            show = self._on_step(training, checkpoint)
+            run = drive(schedule, training, training.validation, self.strength_, show)
         self._keep(training, run)
-        return self
 
-    def _inputs(self, train: Rows, validation: Rows) -> tuple[Rows, Rows]:
-        """Return the rows with a network's inputs, those to train on in an order of their own."""
-        self.inputs_ = NetworkInputs.of(self.table_, train.matrix, train.sample_weight)
-        train = replace(train, matrix=self.inputs_(train.matrix))
-        order = canonical_order(train.matrix, train.y, train.z, int(self.random_state))
-        return train.take(order), replace(validation, matrix=self.inputs_(validation.matrix))
-
-    def _training(self, train: Rows, validation: Rows, device: Any) -> Training:
+    def _training(
+        self,
+        train: Part,
+        validation: Part,
+        inputs: tuple[NDArray[np.float32], NDArray[np.float32]],
+        device: Any,
+    ) -> Training:
         """Return the module before its first step, with its rows and its loss."""
         module = build(self.module, self.inputs_.width).to(device)
-        inputs = as_tensor(train.matrix, module, device)
-        check_module(module, inputs[:2])
+        train_inputs, validation_inputs = (as_tensor(each, module, device) for each in inputs)
+        check_module(module, train_inputs[:2])
         optimizer = torch.optim.AdamW(
             module.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
         )
@@ -199,9 +250,9 @@ class FairTorchClassifier(ScheduledClassifier):
             module,
             optimizer,
             FairLoss(train.objective()).to(device),
-            inputs,
-            torch.as_tensor(train.y).to(inputs),
-            as_tensor(validation.matrix, module, device),
+            train_inputs,
+            torch.as_tensor(train.rows.y).to(train_inputs),
+            validation_inputs,
             validation.objective(),
             int(self.batch_size),
         )
@@ -246,19 +297,19 @@ class FairTorchClassifier(ScheduledClassifier):
             training.module.load_state_dict(training.kept)
         self.module_ = training.module.cpu().eval()
 
-    def _require_engine(self) -> None:
-        require_torch()
-
     def _check_settings(self) -> None:
-        super()._check_settings()
+        require_torch()
+        check_settings(self)
+        self.strength_ = strength_of(self)
         find_device(self.device)
         check_learning_rate(self.learning_rate, "learning_rate")
-        if not isinstance(self.weight_decay, Real):
-            raise TypeError(f"weight_decay must be a number; got {self.weight_decay!r}")
-        if not 0 <= self.weight_decay < np.inf:
-            raise ValueError(
-                f"weight_decay must be finite and not negative; got {self.weight_decay!r}"
-            )
-        check_count(self.batch_size, "batch_size", smallest=1)
+        check_number(self.weight_decay, "weight_decay", at_least=0)
+        check_integer(self.batch_size, "batch_size", at_least=1)
         if not isinstance(self.checkpoint, str | PathLike | None):
             raise TypeError(f"checkpoint must be the path of a folder; got {self.checkpoint!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        return tags

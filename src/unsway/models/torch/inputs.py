@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...roles import Floats
-from ...tables import EngineTable
+from ..._typing import Floats
+from ...tables import CodedTable
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class NetworkInputs:
     Examples
     --------
     >>> X = np.array([["b", 1], ["a", 3], ["a", None]], dtype=object)
-    >>> table = EngineTable.of(X)
-    >>> NetworkInputs.of(table, table.matrix(X))(table.matrix(X)).tolist()
+    >>> table = EngineTable.of(X).code(X)
+    >>> NetworkInputs.of(table)(table.matrix).tolist()
     [[-1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]]
     """
 
@@ -36,12 +36,13 @@ class NetworkInputs:
     categories: dict[int, int]
 
     @classmethod
-    def of(cls, table: EngineTable, matrix: NDArray[Any], weights: Floats | None = None) -> Self:
+    def of(cls, table: CodedTable, weights: Floats | None = None) -> Self:
         """Measure the columns of the training rows."""
+        layout, matrix = table.layout, table.matrix
         categories = {
-            position: len(table.levels[name])
-            for position, name in enumerate(table.names)
-            if name in table.levels
+            position: len(layout.levels[name])
+            for position, name in enumerate(layout.names)
+            if name in layout.levels
         }
         numbers = np.setdiff1d(np.arange(matrix.shape[1]), list(categories))
         values = matrix[:, numbers].astype(np.float64)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Objective, check_strength
+from ..._typing import Floats
+from ...core import LogLoss, Loss, Objective, check_strength
 from ...criteria import FairTarget, choose_strength, fit_criterion
-from ...roles import Floats, check_roles
+from ...rows import Rows
 from ...tables import check_table
 from .checks import (
     LOOK_AT,
@@ -22,7 +23,7 @@ from .checks import (
 )
 from .engine import Module, require_torch, torch
 from .running import Reduce, RunningStatistics, device_only
-from .window import RecentRows
+from .window import RecentRows, batch_rows
 
 
 class FairLoss(Module):
@@ -49,7 +50,7 @@ class FairLoss(Module):
         .9 by default. May be set between steps: reach a large one over many.
     X, y, sensitive_features, sample_weight, positive_level
         The training rows, as for `FairXGBClassifier`, in the order that row numbers count. Without
-        them each batch brings its z, and its propensity b for `DirectEffect`.
+        them each batch brings its z, and the ``row_values`` that the criterion needs.
     memory : int
         Without training rows: over how many of the last rows the statistics are taken.
     reduce : callable, optional
@@ -131,6 +132,9 @@ class FairLoss(Module):
         self.reduce = reduce
         self._batches = 0
         self._recent = RecentRows(criterion, _memory(memory)) if objective is None else None
+        self._full_strength = (
+            criterion.allows_full_strength if objective is None else objective.shift is not None
+        )
         self._hold(objective)
         self.register_buffer("_share", torch.zeros(1, dtype=torch.float64), persistent=False)
         self.strength = strength
@@ -138,12 +142,13 @@ class FairLoss(Module):
     def _hold(self, objective: Objective | None) -> None:
         """Keep what the objective knows of its rows."""
         shift = weights = None
+        self._loss: Loss = LogLoss() if objective is None else objective.loss
         self.n_rows: int | None = None
         self.running: RunningStatistics | None = None
         if objective is not None:
             shift, weights = objective.shift, objective.sample_weight
             self.n_rows = len(objective.target)
-            if shift is None:
+            if objective.penalty.names:
                 self.running = RunningStatistics(objective.penalty)
         if weights is not None:
             weights = weights * (len(weights) / weights.sum())
@@ -158,7 +163,7 @@ class FairLoss(Module):
 
     @strength.setter
     def strength(self, strength: float) -> None:
-        check_strength(strength, shifted=self._shift is not None)
+        check_strength(strength, shifted=self._full_strength)
         self._strength = float(strength)
         self._share.fill_(self._strength)  # a tensor, so that compiled code need not change
 
@@ -176,7 +181,7 @@ class FairLoss(Module):
         rows: Any = None,
         *,
         z: Any = None,
-        b: Any = None,
+        row_values: Any = None,
         sample_weight: Any = None,
     ) -> torch.Tensor:
         """Return the loss of a batch.
@@ -189,9 +194,10 @@ class FairLoss(Module):
             Its labels, 0 or 1.
         rows : tensor of shape (m,)
             Which of the training rows they are, counted from 0. All rows, in order, need none.
-        z, b, sample_weight : tensors of shape (m,)
-            Where the loss has no training rows: the sensitive attribute as 0/1, the propensity
-            P(z=1|X), and weights.
+        z, row_values, sample_weight : tensors of shape (m,)
+            Where the loss has no training rows: the sensitive attribute as 0/1, what the criterion
+            needs to know of each row (the propensity P(z=1|X) for `DirectEffect`, the direct effect
+            for `FairTarget`), and weights.
         """
         margin = column(logits, "logits")
         check_device(margin, self._share)
@@ -205,10 +211,10 @@ class FairLoss(Module):
         if margin.dtype in (torch.float16, torch.bfloat16):
             margin = margin.float()
         if self._recent is not None:
-            return self._streamed(self._recent, margin, y, rows, (z, b, sample_weight))
-        if z is not None or b is not None or sample_weight is not None:
+            return self._streamed(self._recent, margin, y, rows, (z, row_values, sample_weight))
+        if z is not None or row_values is not None or sample_weight is not None:
             raise TypeError(
-                "the loss knows z, b and the weights of its training rows: hand in row numbers"
+                "the loss knows z and the weights of its training rows: hand in row numbers"
             )
         return self._known(margin, y, check_rows(rows, margin, self.n_rows or 0, look=looks))
 
@@ -219,7 +225,7 @@ class FairLoss(Module):
         share, weights = self._share[0], _at(self._weights, rows)
         if self._shift is not None:
             y = y + share * _at(self._shift, rows)
-        utility = torch.nn.functional.binary_cross_entropy_with_logits(
+        utility = self._loss.value(
             margin, y.to(margin.dtype), None if weights is None else weights.to(margin.dtype)
         )
         if self.running is None:
@@ -239,25 +245,28 @@ class FairLoss(Module):
         if rows is not None:
             raise TypeError(
                 "row numbers need the training rows: FairLoss(criterion, X=X, y=y, "
-                "sensitive_features=z); without them hand in z=z and, for DirectEffect, b=b"
+                "sensitive_features=z); without them hand in z=z and, where the criterion needs "
+                "them, row_values=…"
             )
-        z, b, weights = (
+        z, row_values, weights = (
             None if values is None else _host(numbers(values, role, margin))
-            for values, role in zip(others, ("z", "b", "sample_weight"), strict=True)
+            for values, role in zip(others, ("z", "row_values", "sample_weight"), strict=True)
         )
         if z is None or not np.isin(z, (0, 1)).all():
             raise ValueError("z must come with each batch, as 0 and 1")
-        if recent.needs_propensity and (b is None or not ((b >= 0) & (b <= 1)).all()):
-            raise ValueError("b, the propensity P(z=1|X), must come with each batch, from 0 to 1")
         if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
             raise ValueError("sample_weight must be finite and not negative")
-        scores = torch.sigmoid(margin).double()
-        penalty, mean_weight = recent(scores, _host(y), z, b, weights, keep=self.training)
+        share, scores = self._share[0], torch.sigmoid(margin).double()
+        here = batch_rows(_host(y), z, weights)
+        penalty, mean_weight, shift = recent(scores, here, row_values, keep=self.training)
+        if shift is not None:
+            y = y + share * torch.as_tensor(shift, device=y.device)
         rows_of = None if weights is None else torch.as_tensor(weights / (mean_weight or 1.0))
-        utility = torch.nn.functional.binary_cross_entropy_with_logits(
+        utility = self._loss.value(
             margin, y.to(margin.dtype), None if rows_of is None else rows_of.to(margin)
         )
-        share = self._share[0]
+        if shift is not None:
+            return utility
         return ((1 - share) * utility + share * penalty).to(margin.dtype)
 
     def _reduce(self) -> Reduce | None:
@@ -285,10 +294,14 @@ def _fit(
     if missing:
         raise TypeError(f"{missing[0]} is missing: X, y and sensitive_features go together")
     X = check_table(roles["X"])
-    checked = check_roles(X, roles["y"], roles["sensitive_features"], sample_weight, positive_level)
-    z = checked.sensitive.values
-    fitted = fit_criterion(criterion, X, z, checked.weights, y=checked.target)
-    return fitted.objective(checked.target, z, checked.weights)
+    rows = Rows.check(
+        X,
+        roles["y"],
+        sensitive_features=roles["sensitive_features"],
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+    )
+    return fit_criterion(criterion, rows).objective(rows)
 
 
 def _memory(memory: Any) -> int:

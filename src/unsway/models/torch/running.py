@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._typing import Floats
 from ...core import Penalty
-from ...roles import Floats
 from .engine import Module, torch
 
 #: Sums a small tensor over processes.

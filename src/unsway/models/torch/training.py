@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from ..._typing import Floats
 from ...core import Losses, Objective
-from ...roles import Floats
 from .engine import Module, torch
 from .loss import FairLoss
 
@@ -79,7 +79,9 @@ class Training:
         margin = margins(self.module, self.validation_inputs)
         penalty, losses = self.validation.penalty, self.validation.losses(margin)
         statistics = dict(zip(penalty.names, penalty.statistics(expit(margin)), strict=True))
-        more = {"log_loss": losses.utility, self.validation.fairness_name: losses.penalty}
+        more = {self.validation.loss.name: losses.utility}
+        if self.validation.shift is not None or penalty.names:
+            more[self.validation.fairness_name] = losses.penalty
         self._record("validation", statistics, **more)
         return losses
 

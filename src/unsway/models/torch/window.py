@@ -3,102 +3,117 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Penalty
-from ...criteria import DirectEffect, FittedDirectEffect, GroupCriterion
-from ...roles import Floats
+from ..._typing import Floats
+from ...core import LogLoss, Loss, Objective, Penalty
+from ...criteria import FittedCriterion
+from ...groups import Groups
+from ...outcome import Outcome
+from ...rows import Rows
 from .engine import torch
 from .running import slope_of
 
-#: Labels, z, b, weights and scores of one batch.
-Batch = tuple[Floats, Floats, Floats, Floats, Floats]
+
+@dataclass(frozen=True)
+class Seen:
+    """A batch with the scores it had when it came."""
+
+    rows: Rows
+    row_values: Floats | None
+    scores: Floats
 
 
 class RecentRows:
-    """R over the last rows of a stream, at the scores they had when they came.
+    """The objective over the last rows of a stream, at the scores they had when they came.
 
-    The criterion makes its penalty of these rows, as it would of any; the slope comes from the
-    newest batch as in `RunningStatistics`, with n the number of rows kept.
+    The criterion makes its objective of these rows and their values, as it would of any. The slope
+    of a penalty comes from the newest batch as in `RunningStatistics`, with n the number of rows
+    kept.
 
     Parameters
     ----------
-    criterion : DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the scores are held to.
+    criterion : criterion or FittedCriterion
+        What the scores are trained on or held to.
     memory : int
         Rows to keep, at least; whole batches are forgotten, the oldest first.
     """
 
     def __init__(self, criterion: Any, memory: int) -> None:
-        if not isinstance(criterion, (DirectEffect, FittedDirectEffect, GroupCriterion)):
-            raise TypeError(
-                f"{type(criterion).__name__} needs the training rows: FairLoss(criterion, X=X, "
-                "y=y, sensitive_features=z)"
-            )
-        if isinstance(criterion, DirectEffect):
-            criterion.check_settings()
-        self.criterion = criterion
+        fitted = isinstance(criterion, FittedCriterion)
+        self.criterion = criterion.criterion if fitted else criterion
+        if hasattr(self.criterion, "check_settings"):
+            self.criterion.check_settings()
         self.memory = memory
-        self.batches: deque[Batch] = deque()
-
-    @property
-    def needs_propensity(self) -> bool:
-        """Whether b must come with each batch."""
-        return not isinstance(self.criterion, GroupCriterion)
+        self.batches: deque[Seen] = deque()
 
     def __call__(
-        self,
-        scores: torch.Tensor,
-        y: Floats,
-        z: Floats,
-        b: Floats | None,
-        weights: Floats | None,
-        *,
-        keep: bool,
-    ) -> tuple[torch.Tensor, float]:
-        """Return R with the slope that these scores have in it, and the mean weight of all rows.
+        self, scores: torch.Tensor, rows: Rows, row_values: Floats | None, *, keep: bool
+    ) -> tuple[torch.Tensor, float, Floats | None]:
+        """Return R with the slope that these scores have in it, the mean weight of all rows kept,
+        and what full strength adds to the labels of these.
 
         R is 0 as long as the rows so far do not determine it, as when all are of one group.
-        """
-        n_new = len(y)
-        ones, p = np.ones(n_new), scores.detach().cpu().numpy()
-        batch = (y, z, ones / 2 if b is None else b, ones if weights is None else weights, p)
+        """  # noqa: D205
+        newest = Seen(rows, row_values, scores.detach().cpu().numpy())
         before = len(self.batches)
-        self.batches.append(batch)
-        y, z, b, weights, p = map(np.concatenate, zip(*self.batches, strict=True))
-        if not keep or np.isnan(batch[-1]).any():
+        self.batches.append(newest)
+        together, values, known = _joined(self.batches)
+        if not keep or np.isnan(newest.scores).any():
             self.batches.pop()
         self._forget()
-        penalty = self._penalty(y, z, b, weights, full=before > 0 and len(y) >= self.memory)
-        if penalty is None:
-            return scores.sum() * 0.0, float(weights.mean())
-        return _value(penalty, p, scores), float(weights.mean())
+        full = before > 0 and len(together) >= self.memory
+        mean_weight = 1.0 if together.weights is None else float(together.weights.mean())
+        objective = self._objective(together, values, full=full)
+        if objective is None:
+            return scores.sum() * 0.0, mean_weight, None
+        if objective.shift is not None:
+            return scores.sum() * 0.0, mean_weight, objective.shift[-len(rows) :]
+        return _value(objective.penalty, known, scores), mean_weight, None
 
     def _forget(self) -> None:
-        kept = sum(len(batch[0]) for batch in self.batches)
-        while self.batches and kept - len(self.batches[0][0]) >= self.memory:
-            kept -= len(self.batches.popleft()[0])
+        kept = sum(len(batch.rows) for batch in self.batches)
+        while self.batches and kept - len(self.batches[0].rows) >= self.memory:
+            kept -= len(self.batches.popleft().rows)
 
-    def _penalty(
-        self, y: Floats, z: Floats, b: Floats, weights: Floats, *, full: bool
-    ) -> Penalty | None:
-        fitted: Any = self.criterion
-        if isinstance(fitted, DirectEffect):
-            fitted = FittedDirectEffect(fitted, None, b)  # type: ignore[arg-type]  # b is known
-        elif isinstance(fitted, FittedDirectEffect):
-            fitted = replace(fitted, scores=b)
-        if z.min() == z.max() and not full:
+    def _objective(self, rows: Rows, values: Floats | None, *, full: bool) -> Objective | None:
+        if rows.z.min() == rows.z.max() and not full:
             return None
         try:
-            return fitted.penalty(y, z, weights)
+            objective: Objective = self.criterion.objective(rows, values)
         except ValueError:
             if full:
                 raise
             return None
+        return objective
+
+
+def batch_rows(y: Floats, z: Floats, weights: Floats | None, loss: Loss | None = None) -> Rows:
+    """Return the rows of a batch that brings its labels, sensitive attribute and weights."""
+    classes, levels = np.array([0, 1]), (0, 1)
+    return Rows(
+        X=None,
+        outcome=Outcome(values=y, loss=loss or LogLoss(), classes=classes),
+        groups=Groups(codes=z.astype(np.uint8), levels=levels),
+        weights=weights,
+    )
+
+
+def _joined(batches: deque[Seen]) -> tuple[Rows, Floats | None, Floats]:
+    """Return the rows of all batches, their values and their scores."""
+    y, z, scores = (
+        np.concatenate(parts)
+        for parts in zip(*((b.rows.y, b.rows.z, b.scores) for b in batches), strict=True)
+    )
+    weights = None
+    if any(batch.rows.weights is not None for batch in batches):
+        weights = np.concatenate([_weights(batch.rows) for batch in batches])
+    values = [batch.row_values for batch in batches if batch.row_values is not None]
+    return batch_rows(y, z, weights), np.concatenate(values) if values else None, scores
 
 
 def _value(penalty: Penalty, known: NDArray[Any], scores: torch.Tensor) -> torch.Tensor:
@@ -110,3 +125,7 @@ def _value(penalty: Penalty, known: NDArray[Any], scores: torch.Tensor) -> torch
     drawn = slope_of(newest.T @ scores, newest.sum(0), matrix.sum(0), scores.shape[0])
     value: torch.Tensor = penalty.distance.value(statistics + (drawn - drawn.detach())[:-1])
     return value
+
+
+def _weights(rows: Rows) -> Floats:
+    return np.ones(len(rows)) if rows.weights is None else rows.weights

@@ -1,0 +1,183 @@
+"""Checks of what a user hands in: columns, lengths, weights and parameters.
+
+Every check runs before any work, and every error says what is wrong, where, and what to do. Values
+of the sensitive attribute never appear in a message beyond the names of its levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from ._typing import Floats
+
+
+def read_column(values: Any, role: str) -> tuple[NDArray[Any], str | None]:
+    """Return a one-dimensional array and the column's name, from a list, array, series or frame.
+
+    Raises
+    ------
+    ValueError
+        If it is not one column, is empty, or holds missing or infinite values.
+    """
+    array, name, missing = _as_array(values, role)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise ValueError(f"{role} must be one column; got an array of shape {array.shape}")
+    if len(array) == 0:
+        raise ValueError(f"{role} is empty")
+    missing = missing or _count_missing(array)
+    if missing:
+        raise ValueError(
+            f"{role} has {missing} missing values (NaN or None) in {len(array)} rows; drop those "
+            "rows or fill them in first"
+        )
+    if array.dtype.kind == "f" and np.isinf(array).any():
+        raise ValueError(f"{role} has infinite values; drop those rows first")
+    return array, name
+
+
+def _as_array(values: Any, role: str) -> tuple[NDArray[Any], str | None, int]:
+    """Return values, name and number of nulls of a column, whatever it is stored in."""
+    column = nw.from_native(values, allow_series=True, eager_only=True, pass_through=True)
+    if isinstance(column, nw.DataFrame):
+        if len(column.columns) != 1:
+            raise ValueError(f"{role} has {len(column.columns)} columns; give exactly one")
+        column = column[column.columns[0]]
+    if not isinstance(column, nw.Series):
+        try:
+            return np.asarray(values), None, 0
+        except ValueError:
+            raise ValueError(f"{role} must be one column; its rows differ in length") from None
+    name = None if column.name in (None, "") else str(column.name)
+    nulls = int(column.is_null().sum())
+    return (np.empty(len(column)) if nulls else column.to_numpy()), name, nulls
+
+
+def _count_missing(array: NDArray[Any]) -> int:
+    if array.dtype.kind == "f":
+        return int(np.isnan(array).sum())
+    if array.dtype.kind in "mM":
+        return int(np.isnat(array).sum())
+    if array.dtype.kind == "O":
+        return sum(map(is_missing, array))
+    return 0
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether it is None, NaN, NaT or pandas.NA, which has no answer to ``!=``."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:  # an array, whose elements answer one by one
+        return False
+
+
+def distinct_values(array: NDArray[Any], role: str) -> NDArray[Any]:
+    """Return the sorted distinct values; numbers that take two values need no sorting."""
+    if array.dtype.kind in "biuf":
+        ends = np.array([array.min(), array.max()])
+        if np.all((array == ends[0]) | (array == ends[1])):
+            return np.unique(ends)
+    try:
+        return np.unique(array)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{role} mixes types that cannot be compared; make it all strings or numbers"
+        ) from None
+
+
+def show_value(value: Any) -> str:
+    """Return a value as a user wrote it: NumPy 2 shows its scalars as np.int64(1)."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def check_length(array: NDArray[Any], n_rows: int, role: str, beside: str = "X") -> None:
+    """Raise unless there is one value for each row of the table beside it."""
+    if len(array) != n_rows:
+        raise ValueError(f"{role} has {len(array)} rows but {beside} has {n_rows}; they must match")
+
+
+def check_weights(sample_weight: Any, n_rows: int, *, beside: str = "X") -> Floats | None:
+    """Return the weights as floats, or None; refuse negative and non-finite ones, and all zeros."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold numbers") from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    check_length(weights, n_rows, "sample_weight", beside)
+    bad = int((~np.isfinite(weights)).sum())
+    if bad:
+        raise ValueError(f"sample_weight has {bad} values that are NaN or infinite")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight has {int((weights < 0).sum())} negative values")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row")
+    return weights
+
+
+def check_choice(value: Any, name: str, choices: Iterable[Any]) -> None:
+    """Raise unless the value is one of the choices."""
+    known = tuple(choices)
+    if value not in known:
+        raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(map(str, known))}")
+
+
+def check_integer(value: Any, name: str, *, at_least: int) -> int:
+    """Return a whole number, or raise unless it is one of at least this size."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
+        raise ValueError(f"{name} must be an integer of at least {at_least}; got {value!r}")
+    return int(value)
+
+
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+) -> float:
+    """Return a finite number within these bounds, or raise.
+
+    Examples
+    --------
+    >>> check_number(2, "l2", at_least=0)
+    2.0
+    >>> check_number(-1, "l2", at_least=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: l2 must be a finite number of at least 0; got -1
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number; got {value!r}")
+    number = float(value)
+    bounds = {"at least": at_least, "above": above, "at most": at_most, "below": below}
+    inside = (
+        np.isfinite(number)
+        and (at_least is None or number >= at_least)
+        and (above is None or number > above)
+        and (at_most is None or number <= at_most)
+        and (below is None or number < below)
+    )
+    if not inside:
+        told = " and ".join(
+            f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None
+        )
+        raise ValueError(
+            f"{name} must be a finite number {'of ' * bool(told)}{told}; got {value!r}"
+        )
+    return number

@@ -1,0 +1,190 @@
+"""What every fit goes through: checks, the criterion, and rows to train on and to stop by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from .._typing import Index, Reduce
+from ..checks import check_integer, check_number
+from ..core import Objective, Schedule, Step
+from ..core.schedule import Run, Trainable
+from ..criteria import FairTarget, FittedCriterion, Plain, choose_strength, fit_criterion
+from ..effects import HERE, Fitting
+from ..folds import hold_out
+from ..rows import Rows
+from ..tables import EngineTable, check_table
+
+Estimator = TypeVar("Estimator")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows, coded as the engine reads them, with the criterion at them.
+
+    Parameters
+    ----------
+    rows : Rows
+        With a `CodedTable` as X.
+    criterion : FittedCriterion
+        At these rows.
+    reduce : callable, optional
+        Sums a small array over the workers that share the rows.
+    """
+
+    rows: Rows
+    criterion: FittedCriterion
+    reduce: Reduce | None = None
+
+    def objective(self) -> Objective:
+        """Return the objective on all workers' rows, at strength 0."""
+        return self.criterion.objective(self.rows, reduce=self.reduce)
+
+    def take(self, chosen: Index) -> Part:
+        """Return some of the rows."""
+        return replace(self, rows=self.rows.take(chosen), criterion=self.criterion.take(chosen))
+
+
+def refit(estimator: Estimator, fit: Callable[[Estimator], None]) -> Estimator:
+    """Fit a copy of an estimator, and take its state over at once: a failed fit changes nothing."""
+    fresh = copy(estimator)
+    fit(fresh)
+    estimator.__dict__ = fresh.__dict__
+    return estimator
+
+
+def criterion_of(model: Any) -> Any:
+    """Return the criterion an estimator was given, or the default."""
+    return FairTarget() if model.criterion is None else model.criterion
+
+
+def strength_of(model: Any) -> float:
+    """Return the strength an estimator trains at."""
+    return choose_strength(criterion_of(model), model.strength)
+
+
+def check_settings(model: Any) -> None:
+    """Check the settings that all estimators driven by a schedule share."""
+    strength_of(model)
+    check_number(model.validation_fraction, "validation_fraction", above=0, below=1)
+    check_integer(model.random_state, "random_state", at_least=0)
+    if not isinstance(model.schedule, Schedule | None):
+        raise TypeError(f"schedule must be a Schedule; got {model.schedule!r}")
+    if not (model.callback is None or callable(model.callback)):
+        raise TypeError(f"callback must be callable; got {model.callback!r}")
+
+
+def fit_for(criterion: Any, strength: float | None, rows: Rows, *, fitting: Fitting = HERE) -> Any:
+    """Return a criterion fitted on rows; at strength 0 nothing is estimated for it.
+
+    ``strength`` is None where many strengths will share the criterion.
+    """
+    if strength == 0 and not isinstance(criterion, FittedCriterion):
+        criterion = Plain()
+    return fit_criterion(criterion, rows, fitting=fitting)
+
+
+def read_table(model: Any, X: Any, *, reset: bool) -> Any:
+    """Check the shape and the names of a table; numbers may be missing, categories may be text."""
+    X = check_table(X, smallest=2 if reset else 1)
+    validate_data(model, X, skip_check_array=True, reset=reset)
+    return X
+
+
+def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:
+    """Check what a classifier is fitted on, and note on it what the classes and levels are."""
+    rows = Rows.check(
+        X,
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive_level=model.positive_level,
+    )
+    model.classes_, model.sensitive_levels_ = rows.outcome.classes, rows.groups.levels
+    return rows
+
+
+def prepare(
+    model: Any,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    eval_set: Any,
+    strength: float | None,
+) -> tuple[Part, Part]:
+    """Check every input, fit the criterion, and return what to train on and what to stop by.
+
+    ``strength`` is that of the fit, or None where many strengths share what is prepared.
+    """
+    rows = read_rows(model, read_table(model, X, reset=True), y, sensitive_features, sample_weight)
+    model.table_ = EngineTable.of(rows.X)
+    coded = rows.with_table(model.table_.code(rows.X))
+    criterion = criterion_of(model)
+    if eval_set is None:
+        train, held = hold_out_rows(rows, model.validation_fraction, model.random_state)
+        together = Part(coded, fit_for(criterion, strength, rows))
+        return together.take(train), together.take(held)
+    other = check_other_rows(
+        eval_set, "eval_set", rows, read=lambda table: read_table(model, table, reset=False)
+    )
+    fitted = fit_for(criterion, strength, rows)
+    other_coded = other.with_table(model.table_.code(other.X))
+    return Part(coded, fitted), Part(other_coded, fitted.at(other.X))
+
+
+def hold_out_rows(rows: Rows, fraction: float, seed: int) -> tuple[Index, Index]:
+    """Return which rows to train on and which to hold out, each class and group in its share."""
+    held = hold_out(rows.X, rows.strata(), fraction, seed)
+    parts = np.flatnonzero(~held), np.flatnonzero(held)
+    for chosen, place in zip(parts, ("the training part", "the hold-out"), strict=True):
+        rows.with_table(None).take(chosen).check_present(place)
+    return parts
+
+
+def check_other_rows(
+    given: Any, name: str, rows: Rows, *, read: Callable[[Any], Any] = check_table
+) -> Rows:
+    """Return the rows of a tuple such as ``eval_set``, with the classes and levels of the others.
+
+    ``read`` checks their table.
+    """
+    if not isinstance(given, tuple) or len(given) not in (3, 4):
+        raise TypeError(
+            f"{name} must be a tuple (X, y, sensitive_features), with sample_weight as an optional "
+            "fourth"
+        )
+    try:
+        other = Rows.check(
+            read(given[0]),
+            given[1],
+            sensitive_features=given[2],
+            sample_weight=given[3] if len(given) == 4 else None,
+            positive_level=rows.groups.levels[1],
+        )
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"in {name}: {error}") from None
+    for kind, ours, known in (
+        ("label", other.outcome.classes, rows.outcome.classes),
+        ("sensitive level", np.array(other.groups.levels), np.array(rows.groups.levels)),
+    ):
+        if not np.array_equal(np.asarray(ours), np.asarray(known)):
+            raise ValueError(f"{name} has a {kind} that the training rows have not")
+    return other
+
+
+def drive(
+    schedule: Schedule,
+    training: Trainable,
+    objective: Objective,
+    strength: float,
+    on_step: Callable[[Step], None] | None,
+) -> Run:
+    """Run a schedule; a loss that needs no way to its strength is trained at it from the start."""
+    run = schedule.run if objective.shift is None else schedule.run_directly
+    return run(training, strength, on_step)

@@ -1,0 +1,112 @@
+"""Covariates, outcome, groups and weights of the same rows: checked once, the only carrier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._typing import Floats
+from .checks import check_weights
+from .groups import Groups
+from .outcome import Outcome
+from .tables import row_count, take
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """Checked rows of one table.
+
+    Parameters
+    ----------
+    X : table of n rows
+        The covariates, the sensitive attribute not among them; None where only scores are judged.
+    outcome : Outcome
+        y, with its loss and its classes.
+    groups : Groups
+        The sensitive attribute.
+    weights : array of shape (n,), optional
+        Sample weights; a weight of 2 is the same as the row twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows.check(np.zeros((4, 1)), [0, 1, 0, 1], sensitive_features=[0, 0, 1, 1])
+    >>> rows.y.tolist(), rows.z.tolist(), rows.strata().tolist()
+    ([0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0, 1, 2, 3])
+    """
+
+    X: Any
+    outcome: Outcome
+    groups: Groups
+    weights: Floats | None = None
+
+    @classmethod
+    def check(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        positive_level: Any = None,
+        read_outcome: Callable[[Any, int], Outcome] = Outcome.labels,
+    ) -> Self:
+        """Return what a user handed in as checked rows, or say what is wrong before any work."""
+        n_rows = row_count(X)
+        outcome = read_outcome(y, n_rows)
+        groups = Groups.check(sensitive_features, n_rows, positive_level=positive_level)
+        rows = cls(
+            X=X, outcome=outcome, groups=groups, weights=check_weights(sample_weight, n_rows)
+        )
+        outcome.check_present(rows.weights, "y")
+        groups.check_present(rows.weights, "sensitive_features")
+        groups.refuse_in(X)
+        return rows
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @property
+    def y(self) -> Floats:
+        """The outcome as numbers."""
+        return self.outcome.values
+
+    @property
+    def z(self) -> Floats:
+        """The group as numbers: 0 for the reference, 1 for the other level."""
+        return self.groups.z
+
+    @property
+    def mean_one_weights(self) -> Floats:
+        """The weights scaled to a mean of 1."""
+        return np.ones_like(self.y) if self.weights is None else self.weights / self.weights.mean()
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return these rows."""
+        return replace(
+            self,
+            X=None if self.X is None else take(self.X, rows),
+            outcome=self.outcome.take(rows),
+            groups=self.groups.take(rows),
+            weights=None if self.weights is None else self.weights[rows],
+        )
+
+    def with_table(self, X: Any) -> Self:
+        """Return the same rows with another table of covariates, such as an engine's matrix."""
+        return replace(self, X=X)
+
+    def strata(self) -> NDArray[np.intp]:
+        """Return a number for each combination of class and group, to split rows evenly by."""
+        strata = self.groups.codes.astype(np.intp)
+        if self.outcome.classes is None:
+            return strata
+        return len(self.outcome.classes) * strata + self.y.astype(np.intp)
+
+    def check_present(self, place: str) -> None:
+        """Raise unless every group and every class has a row of some weight in this place."""
+        self.groups.check_present(self.weights, place)
+        self.outcome.check_present(self.weights, place)
