@@ -36,7 +36,7 @@ class Groups:
     Examples
     --------
     >>> groups = Groups.check(["F", "M", "M"], 3, positive_level="M")
-    >>> groups.levels, groups.z.tolist(), groups.reference_weights
+    >>> groups.names, groups.z.tolist(), groups.reference_weights
     (('F', 'M'), [0.0, 1.0, 1.0], (0.5, 0.5))
     """
 

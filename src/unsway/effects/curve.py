@@ -138,7 +138,7 @@ def effect_curve(
     --------
     >>> from unsway import make_world
     >>> people = make_world("no_direct_effect", 2000, random_state=0)
-    >>> curve = effect_curve(rows.X, rows.y, sensitive_features=rows.z, method="polynomial",
+    >>> curve = effect_curve(people.X, people.y, sensitive_features=people.z, method="polynomial",
     ...                      degree=1)
     >>> bool(np.all((curve.band_low < 0) & (curve.band_high > 0)))
     True

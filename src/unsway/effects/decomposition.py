@@ -107,9 +107,9 @@ def estimate_effects(
     >>> from unsway import make_synthetic
     >>> people = make_synthetic(4000, random_state=0)
     >>> effects = estimate_effects(
-    ...     rows.X, rows.y, sensitive_features=rows.z, max_extreme_share=1
+    ...     people.X, people.y, sensitive_features=people.z, max_extreme_share=1
     ... )
-    >>> effects.D0.low < rows.effects.D0 < effects.D0.high
+    >>> effects.D0.low < people.effects.D0 < effects.D0.high
     True
     """
     _check_choices(method, interval, confidence, n_bootstrap)
@@ -186,7 +186,7 @@ def direct_effect_left(
     >>> from unsway import make_synthetic
     >>> people = make_synthetic(4000, random_state=0)
     >>> left = direct_effect_left(
-    ...     rows.fair_score, rows.y, rows.z, rows.X, max_extreme_share=1
+    ...     people.fair_score, people.y, people.z, people.X, max_extreme_share=1
     ... )
     >>> left.low < 0 < left.high
     True

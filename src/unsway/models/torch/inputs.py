@@ -22,6 +22,7 @@ class NetworkInputs:
 
     Examples
     --------
+    >>> from unsway.tables import EngineTable
     >>> X = np.array([["b", 1], ["a", 3], ["a", None]], dtype=object)
     >>> table = EngineTable.of(X).code(X)
     >>> NetworkInputs.of(table)(table.matrix).tolist()
