@@ -176,8 +176,8 @@ def direct_effect_left(
     """Return gap(p) − symNIE: how much of the direct effect of z a model's scores still hold.
 
     gap(p) = E[p|z=1] − E[p|z=0]; symNIE is what z does to the labels through X. A fair score has 0;
-    a positive figure favours z=1, a negative one shows that too much was removed. The interval
-    carries the uncertainty of both.
+    where the figure is positive, people with z=1 score higher than X explains, where it is
+    negative, lower. The interval carries the uncertainty of both.
 
     Parameters
     ----------
