@@ -391,6 +391,19 @@ def test_poor_overlap_warns_and_the_verdict_says_so(tmp_path):
     assert read_json(tmp_path / "out.json")["verdict"]["level"] == "cannot tell"
 
 
+def test_overlap_that_is_warned_of_is_never_called_ok(tmp_path):
+    table = people()
+    male = np.array(table["sex"].to_pylist()) == MALE
+    further = table["age [x]"].to_numpy() + 16 * male
+    file = write(tmp_path / "further.csv", change(table, "age [x]", further))
+    with pytest.warns(OverlapWarning, match=r"\(more than 25%\)"):
+        text = run(file, *ROLES, *DROP, "--json", tmp_path / "out.json")
+    numbers = read_json(tmp_path / "out.json")
+    assert 0.25 < numbers["overlap"]["share_outside"] < 0.6
+    assert numbers["verdict"]["level"] != "ok"
+    assert "(at most 25%)" in text
+
+
 def test_scores_without_noise_have_effects_but_no_sensitivity_analysis(tmp_path):
     table = people()
     male = np.array(table["sex"].to_pylist()) == MALE

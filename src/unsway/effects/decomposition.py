@@ -23,7 +23,7 @@ from .influence import Effect, Estimator, SurrogateEstimator, doubly_robust, wei
 from .intervals import Estimate, Progress, bootstrap, check_confidence, check_replicates
 from .learners import Rows
 from .nuisance import CrossFit, Nuisances
-from .overlap import Overlap, overlap
+from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
 from .propensity import OverlapWarning
 from .surrogate import BASES
 
@@ -50,7 +50,7 @@ def estimate_effects(
     nuisances: Nuisances | None = None,
     sample_weight: Any = None,
     positive_level: Any = None,
-    max_extreme_share: float = 0.25,
+    max_extreme_share: float = MAX_EXTREME_SHARE,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -96,7 +96,8 @@ def estimate_effects(
     positive_level : optional
         The level of z that counts as 1.
     max_extreme_share : float
-        Warn when a larger share of propensities lies outside [.05, .95].
+        Warn when a larger share of propensities lies outside [.05, .95]; `verdict` asks for caution
+        at the same share.
     random_state : int
         Seed of the folds and the bootstrap.
     n_jobs : int, optional

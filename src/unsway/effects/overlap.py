@@ -11,6 +11,10 @@ from sklearn.metrics import roc_auc_score
 from ..frames import make_frame
 from ..roles import Floats, check_both_levels, check_length, check_sensitive, check_weights, vector
 
+#: Share of propensities beyond the bounds from which on effects are to be read with caution.
+#: `estimate_effects` warns by it and `verdict` judges by it, so that the two agree.
+MAX_EXTREME_SHARE = 0.25
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Overlap:
