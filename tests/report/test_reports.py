@@ -292,7 +292,8 @@ def test_a_report_is_the_same_each_time(audited, tmp_path):
 
 
 def test_colours_of_charts_follow_the_page():
-    spec = charts.overlap([{"low": 0, "high": 1, "group": "a", "density": 1, "height": 1}], [0, 1])
+    rows = [{"low": 0, "high": 1, "group": "a", "density": 1, "height": 1}]
+    spec = charts.overlap(rows, ("a", "b"), [0, 1])
     assert re.findall(r"#[0-9a-fA-F]{6}", json.dumps(spec)) == []
 
 
