@@ -153,7 +153,7 @@ def fit(
     with steps(4, f"Reading {file.name}", quiet=quiet) as progress:
         work = _from_files if low_memory else _in_memory
         roles, fitted, result, parts = work(file, flags, classifier, chosen, progress)
-        _next(progress, "Writing the model")
+        progress.next("Writing the model")
         metrics = {
             name: measure(roles, fitted, result.scores, rows) for name, rows in parts.items()
         }
@@ -177,9 +177,9 @@ def _in_memory(
     refuse_row_names(roles.X)
     if isinstance(classifier, FairLogisticRegression):  # refuses missing numbers before any work
         one_hot(roles.X, features_of_table(roles.X))
-    _next(progress, "Estimating what the sensitive attribute does")
+    progress.next("Estimating what the sensitive attribute does")
     fitted = fit_criterion(criterion, roles.X, roles.z, roles.sample_weight, y=roles.y)
-    _next(progress, "Training")
+    progress.next("Training")
     result = train(classifier, roles, fitted, _on_step(progress))
     return roles, fitted, result, _parts(result, roles)
 
@@ -188,7 +188,7 @@ def _from_files(
     file: Path, flags: RoleFlags, classifier: Any, criterion: Any, progress: Steps
 ) -> tuple[Roles, FittedCriterion, Fitted, dict[str, Any]]:
     """Do the same without holding the table."""
-    _next(progress, "Estimating what the sensitive attribute does")
+    progress.next("Estimating what the sensitive attribute does")
     given = train_from_files(file, flags, classifier, criterion, _on_step(progress))
     roles, fitted, scores, parts = given
     progress.advance()
@@ -287,11 +287,6 @@ def refuse_telling_level(matrix: Floats, names: Sequence[str], roles: Roles) -> 
                 f"{name!r} is the same as the sensitive column in every row; leave that column out "
                 "with --drop"
             )
-
-
-def _next(progress: Steps, description: str) -> None:
-    progress.advance()
-    progress.describe(description)
 
 
 def _on_step(progress: Steps) -> Callable[[Any], None]:
