@@ -16,7 +16,7 @@ SOURCE = Path(unsway.__file__).parent
 FILES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 
 #: Modules beside the rooms; any room but the two purest may use them.
-SHARED = {"roles", "extras", "files", "folds", "frames", "tables"}
+SHARED = {"roles", "colours", "extras", "files", "folds", "frames", "tables"}
 PURE = {"core", "datasets"}
 
 #: Room → the rooms it may import. None: everything.

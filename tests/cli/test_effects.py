@@ -391,6 +391,19 @@ def test_poor_overlap_warns_and_the_verdict_says_so(tmp_path):
     assert read_json(tmp_path / "out.json")["verdict"]["level"] == "cannot tell"
 
 
+def test_overlap_that_is_warned_of_is_never_called_ok(tmp_path):
+    table = people()
+    male = np.array(table["sex"].to_pylist()) == MALE
+    further = table["age [x]"].to_numpy() + 16 * male
+    file = write(tmp_path / "further.csv", change(table, "age [x]", further))
+    with pytest.warns(OverlapWarning, match=r"\(more than 25%\)"):
+        text = run(file, *ROLES, *DROP, "--json", tmp_path / "out.json")
+    numbers = read_json(tmp_path / "out.json")
+    assert 0.25 < numbers["overlap"]["share_outside"] < 0.6
+    assert numbers["verdict"]["level"] != "ok"
+    assert "(at most 25%)" in text
+
+
 def test_scores_without_noise_have_effects_but_no_sensitivity_analysis(tmp_path):
     table = people()
     male = np.array(table["sex"].to_pylist()) == MALE
@@ -408,6 +421,14 @@ def test_scores_without_noise_have_effects_but_no_sensitivity_analysis(tmp_path)
 # --- Ctrl-C --------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def listening():
+    """Let Ctrl-C be heard here, also where the tests were started with it ignored (nohup, &)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted_inside_compiled_code(error):
     try:
         signal.raise_signal(signal.SIGINT)
@@ -416,11 +437,13 @@ def interrupted_inside_compiled_code(error):
             raise error from None
 
 
+@pytest.mark.usefixtures("listening")
 def test_ctrl_c_that_became_another_error_is_still_ctrl_c():
     with pytest.raises(KeyboardInterrupt), interrupts():
         interrupted_inside_compiled_code(ValueError("no buffer format"))
 
 
+@pytest.mark.usefixtures("listening")
 def test_ctrl_c_that_was_swallowed_counts_at_the_next_question():
     with interrupts() as stop_if_asked:
         stop_if_asked()
@@ -456,3 +479,24 @@ def test_ctrl_c_during_a_bootstrap_exits_with_130_and_leaves_nothing(place, tmp_
     assert process.returncode == 130
     assert "Note: interrupted" in stderr
     assert os.listdir(tmp_path) == ["started"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="shells ignore signals on POSIX")
+def test_a_command_started_with_ctrl_c_ignored_goes_on_ignoring_it(place, tmp_path):
+    code = (
+        "import os, signal\n"
+        "from unsway.cli import effects\n"
+        "real = effects.study\n"
+        "def interrupted(*given):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    open('interrupted', 'w').close()\n"
+        "    return real(*given)\n"
+        "effects.study = interrupted\n"
+        "from unsway.cli import main; main()\n"
+    )
+    flags = [place / "people.csv", *ROLES, *DROP, "--method", "weighting", "--json", "out.json"]
+    command = [sys.executable, "-c", code, "effects", *map(str, flags)]
+    shell = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"]  # as nohup and & do
+    done = subprocess.run([*shell, *command], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert sorted(os.listdir(tmp_path)) == ["interrupted", "out.json"]

@@ -131,8 +131,12 @@ def test_a_store_of_another_file_is_refused(file, tmp_path):
 @pytest.mark.slow
 def test_ctrl_c_leaves_a_store_and_says_how_to_go_on(file, tmp_path):
     output = tmp_path / "out"
+    code = (  # Ctrl-C is ignored where the tests run under nohup or in the background
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from unsway.cli import main; main()\n"
+    )
     command = [
-        sys.executable, "-c", "from unsway.cli import main; main()", "frontier", str(file),
+        sys.executable, "-c", code, "frontier", str(file),
         "--target", "hired",
         "--sensitive", "sex=M", "--criterion", "parity", "--param", "eta=0.01", "--threads", "1",
         "-o", str(output),

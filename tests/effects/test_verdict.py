@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from unsway.datasets import make_world
+from unsway.datasets import WORLDS, make_world
 from unsway.effects.balance import balance
+from unsway.effects.decomposition import estimate_effects
 from unsway.effects.mean_field import mean_field
+from unsway.effects.nuisance import Nuisances
 from unsway.effects.overlap import overlap
+from unsway.effects.propensity import OverlapWarning
 from unsway.effects.verdict import Thresholds, verdict
 
 RNG = np.random.default_rng(0)
@@ -91,12 +95,27 @@ def test_propensities_that_contradict_their_rows_call_for_caution():
     assert finding(found, "exact propensities").value == 3
 
 
-@pytest.mark.parametrize(
-    ("world", "level"), [("paper", "ok"), ("poor_overlap", "caution"), ("imbalanced", "caution")]
-)
-def test_worlds_are_judged_by_their_overlap(world, level):
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_world_calls_for_caution_by_its_extreme_propensities_alone(world):
     data = make_world(world, 10_000, random_state=0)
-    assert verdict(overlap(data.propensity, data.z)).level == level
+    found = verdict(overlap(data.propensity, data.z))
+    assert found.level == "caution"
+    assert [each.name for each in found.findings if not each.passed] == ["extreme propensities"]
+
+
+@pytest.mark.parametrize("n_extreme", [0, 250, 251, 400, 599, 700])
+def test_the_effects_warn_exactly_where_the_verdict_asks_for_caution(n_extreme):
+    b = np.where(np.arange(1_000) < n_extreme, 0.04, 0.5)
+    z = (np.arange(1_000) % 20 < np.where(b == 0.5, 10, 1)).astype(float)
+    means = np.column_stack([np.full(1_000, 0.3), np.full(1_000, 0.5)])
+    y = (np.arange(1_000) % 3 == 0).astype(float)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", OverlapWarning)
+        effects = estimate_effects(
+            np.zeros((1_000, 1)), y, sensitive_features=z, nuisances=Nuisances(b, means)
+        )
+    judged = finding(verdict(effects.overlap), "extreme propensities")
+    assert len(caught) == (not judged.passed) == (n_extreme > 250)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +154,7 @@ def test_the_dict_survives_json_and_the_repr_has_every_sentence():
     found = verdict(OVERLAP, BALANCE)
     stored = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert stored["level"] == found.level
-    assert stored["thresholds"]["max_extreme_share"] == 0.6
+    assert stored["thresholds"]["max_extreme_share"] == 0.25
     assert all(each.sentence in repr(found) for each in found.findings)
 
 

@@ -187,8 +187,17 @@ def test_groups_are_called_by_the_levels_of_the_models(tmp_path):
 
     found = make_frontier(models={0.0: Model()})
     _, text, _ = read(write_frontier_report(found, tmp_path / "f.html"))
-    assert "The scores hold a direct effect in favour of <men>" in text
+    assert (
+        "The scores hold a direct effect: 10.2 points higher for <men> than the covariates explain"
+    ) in text
     assert "All differences are <men> minus women." in text
+
+
+def test_a_strength_that_takes_out_too_much_says_who_scores_lower(tmp_path):
+    found = make_frontier([0.95])
+    _, text, _ = read(write_frontier_report(found, tmp_path / "f.html"))
+    assert "direct effect: 8.8 points lower for z = 1 than the covariates explain" in text
+    assert "labels hold, so the scores of z = 1 are lower than the covariates explain" in text
 
 
 def test_audits_of_every_strength_move_with_the_slider(audited, tmp_path):
@@ -283,7 +292,8 @@ def test_a_report_is_the_same_each_time(audited, tmp_path):
 
 
 def test_colours_of_charts_follow_the_page():
-    spec = charts.overlap([{"low": 0, "high": 1, "group": "a", "density": 1, "height": 1}], [0, 1])
+    rows = [{"low": 0, "high": 1, "group": "a", "density": 1, "height": 1}]
+    spec = charts.overlap(rows, ("a", "b"), [0, 1])
     assert re.findall(r"#[0-9a-fA-F]{6}", json.dumps(spec)) == []
 
 

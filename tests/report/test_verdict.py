@@ -12,8 +12,9 @@ def left(estimate, half):
 @pytest.mark.parametrize(
     ("found", "direct", "data", "level", "words"),
     [
-        (left(0.02, 0.01), 0.1, "ok", "bad", "in favour of men"),
-        (left(-0.02, 0.01), 0.1, "ok", "bad", "in favour of women"),
+        (left(0.02, 0.01), 0.1, "ok", "bad", "2.0 points higher for men than the covariates"),
+        (left(0.0002, 0.0001), 0.1, "ok", "bad", "less than 0.1 points higher for men"),
+        (left(-0.02, 0.01), 0.1, "ok", "bad", "2.0 points lower for men than the covariates"),
         (left(0.004, 0.01), 0.1, "ok", "good", "No direct effect found"),
         (left(0.004, 0.01), 0.1, "caution", "caution", "with caution"),
         (left(0.004, 0.15), 0.1, "ok", "caution", "tell little"),

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..colours import BLACK, GROUPS, LABELS, SCORES
 from ..effects import Estimate
-from ..effects.plots import BLUE, ORANGE, escape
+from ..effects.plots import escape
 from ..extras import load
 from .tables import short
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .calibration import Calibration
     from .causal import CausalAudit
 
-_COLOURS = {"z=0": BLUE, "z=1": ORANGE}
+_COLOURS = dict(zip(("z=0", "z=1"), GROUPS, strict=True))
 _MARKERS = {"z=0": "o", "z=1": "s"}
 
 
@@ -85,11 +86,11 @@ def plot_effects(found: CausalAudit, ax: Any = None) -> Any:
     parts = {"labels": list(found.labels.estimates().values())}
     if found.scores is not None:
         parts["scores"] = list(found.scores.estimates().values())
-    styles = {"labels": (BLUE, "o", -0.12), "scores": (ORANGE, "s", 0.12)}
+    styles = {"labels": (LABELS, "o", -0.12), "scores": (SCORES, "s", 0.12)}
     for outcome, each in parts.items():
         colour, marker, shift = styles[outcome]
         _across(ax, each, np.arange(len(each)) + shift, colour, marker, f"on {outcome}")
-    _across(ax, [found.direct_effect_left], np.array([len(names)]), "black", "D", None)
+    _across(ax, [found.direct_effect_left], np.array([len(names)]), BLACK, "D", None)
     ax.axvline(0, color="0.7", linewidth=1, zorder=0)
     ax.set_yticks(range(len(names) + 1), [*names, "direct effect left"])
     ax.invert_yaxis()
@@ -105,8 +106,8 @@ def plot_curves(found: CausalAudit, ax: Any = None) -> Any:
     """
     ax = _axes(ax)
     for outcome, curve, colour in (
-        ("labels", found.label_curve, BLUE),
-        ("scores", found.score_curve, ORANGE),
+        ("labels", found.label_curve, LABELS),
+        ("scores", found.score_curve, SCORES),
     ):
         if curve is not None:
             ax.plot(curve.b, curve.estimate, color=colour, label=f"on {outcome}")

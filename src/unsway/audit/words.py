@@ -36,7 +36,7 @@ def _sentences(found: Audit) -> Iterator[str]:
         gap = found.metrics["score_gap"]
         yield f"The scores differ by {_with_interval(gap)}."
     else:
-        yield from _causal_sentences(found.causal)
+        yield from _causal_sentences(found.causal, high)
     yield _decision_sentence(found)
     if found.causal is None:
         yield (
@@ -47,7 +47,7 @@ def _sentences(found: Audit) -> Iterator[str]:
         yield _trust_sentence(found.causal)
 
 
-def _causal_sentences(causal: CausalAudit) -> Iterator[str]:
+def _causal_sentences(causal: CausalAudit, group: str) -> Iterator[str]:
     labels = causal.labels
     direct = labels.ATE.estimate - labels.symNIE.estimate
     yield (
@@ -59,7 +59,7 @@ def _causal_sentences(causal: CausalAudit) -> Iterator[str]:
     yield (
         f"The model's scores differ by {points(gap)}, where a score free of the direct effect "
         f"would differ by {points(labels.symNIE.estimate)}; what is left of the direct effect is "
-        f"{_with_interval(left)}: {_judge(left, direct)}."
+        f"{_with_interval(left)}: {_judge(left, direct, group)}."
     )
 
 
@@ -72,14 +72,21 @@ def _share(labels: Effects, direct: float) -> str:
     return ", which pull in opposite directions" if direct * through < 0 else ""
 
 
-def _judge(left: Estimate, direct: float) -> str:
-    """Say what the direct effect left means, by its interval."""
+def _judge(left: Estimate, direct: float, group: str) -> str:
+    """Say what the direct effect left means, by its interval.
+
+    A high score may be good or bad for a person, so the words only say who scores higher or lower.
+    """
     if left.low <= 0 <= left.high:
         return "these rows cannot tell it from none"
     if direct == 0 or np.sign(left.estimate) == np.sign(direct):
         share = f", {left.estimate / direct:.0%} of it" if direct else ""
         return f"the model still passes it on{share}"
-    return "more was taken out than the direct effect, so the model now leans the other way"
+    side = "higher" if left.estimate > 0 else "lower"
+    return (
+        f"more was taken out than the direct effect, so the scores of {group} are {side} "
+        "than the covariates explain"
+    )
 
 
 def _decision_sentence(found: Audit) -> str:

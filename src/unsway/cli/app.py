@@ -10,7 +10,7 @@ import click
 from .. import __version__
 from ..extras import MissingExtraError
 from .audit import audit_command
-from .console import note
+from .console import fail, fail_usage, note, show_traceback
 from .demo import demo
 from .effects import effects
 from .fit import fit
@@ -44,6 +44,7 @@ app.add_command(reproduce)
 
 def run() -> None:
     """Run the app: exit 0 when done, 1 on bad input, 2 on bad usage, 130 when interrupted."""
+    sys.excepthook = show_traceback
     warnings.showwarning = lambda message, *_, **__: note(str(message))
     try:
         sys.exit(app(standalone_mode=False) or 0)
@@ -51,10 +52,10 @@ def run() -> None:
         note("interrupted")
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        fail_usage(error)
         sys.exit(error.exit_code)
     except EXPECTED as error:
         if "--debug" in sys.argv:
             raise
-        click.secho(f"Error: {error}", fg="red", err=True)
+        fail(str(error))
         sys.exit(1)

@@ -1,12 +1,21 @@
-"""What the commands print: tables to standard output, progress and notes to standard error."""
+"""What the commands print: tables to standard output, progress, notes and errors to standard error.
+
+Names of columns, levels and files come from whoever made the data. All that is printed passes
+through `visible`, so that no name can move the cursor, clear the screen or write to the clipboard.
+"""
 
 from __future__ import annotations
 
+import io
+import sys
+import traceback
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import TracebackType
 
+import click
 from rich.console import Console, JustifyMethod
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,6 +28,45 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+#: Control characters, among them those of the terminal; format characters, among them those that
+#: turn the direction of text; halves of a character, as in file names that are not UTF-8; line and
+#: paragraph separators.
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+#: Format characters that words of some languages, and emoji, are written with.
+JOINERS = "\u200c\u200d"
+
+
+def visible(text: str) -> str:
+    r"""Return text in which every unseen character but a line break is written out.
+
+    Examples
+    --------
+    >>> print(visible("pay\x1b[2J \u202egap"))
+    pay\x1b[2J \u202egap
+    """
+    if text.isprintable():
+        return text
+    return "".join(_written(letter) if _is_unseen(letter) else letter for letter in text)
+
+
+def one_line(text: str) -> str:
+    r"""Return text as `visible` does, with line breaks written out: for names inside a sentence.
+
+    Examples
+    --------
+    >>> print(one_line("pay\nError: none"))
+    pay\nError: none
+    """
+    return visible(text).replace("\n", "\\n")
+
+
+def _is_unseen(letter: str) -> bool:
+    return letter not in JOINERS + "\n" and unicodedata.category(letter) in UNSEEN
+
+
+def _written(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")
+
 
 class Steps:
     """Steps that are counted in silence; `ShownSteps` shows them."""
@@ -29,17 +77,22 @@ class Steps:
     def advance(self) -> None:
         """Count one step as done."""
 
+    def next(self, description: str) -> None:
+        """Count one step as done and say what is done now."""
+        self.advance()
+        self.describe(description)
+
 
 class ShownSteps(Steps):
     """A progress bar over a known number of steps."""
 
     def __init__(self, progress: Progress, total: int, description: str) -> None:
         self._progress = progress
-        self._task = progress.add_task(escape(description), total=total)
+        self._task = progress.add_task(one_line(description), total=total)
 
     def describe(self, description: str) -> None:
         """Say what is being done."""
-        self._progress.update(self._task, description=escape(description))
+        self._progress.update(self._task, description=one_line(description))
 
     def advance(self) -> None:
         """Count one step as done."""
@@ -54,7 +107,7 @@ def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -68,21 +121,47 @@ def show_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True
 ) -> None:
     """Print a table; the first column names the rows, the others hold numbers or words."""
-    table = Table(title=Text(title), title_justify="left", title_style="bold")
+    table = Table(title=Text(one_line(title)), title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
         justify: JustifyMethod = "right" if position and numbers else "left"
-        table.add_column(Text(column), justify=justify, overflow="fold")
+        table.add_column(Text(visible(column)), justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(one_line(cell)) for cell in row))
     Console(emoji=False).print(table)
 
 
 def say(text: str) -> None:
     """Print a line."""
-    Console(emoji=False).print(Text(text), soft_wrap=True)
+    Console(emoji=False).print(Text(visible(text)), soft_wrap=True)
 
 
 def note(text: str) -> None:
     """Print a line on standard error."""
-    line = Text.assemble(("Note:", "yellow"), " ", text)
+    line = Text.assemble(("Note:", "yellow"), " ", visible(text))
     Console(stderr=True, emoji=False).print(line, soft_wrap=True)
+
+
+def fail(text: str) -> None:
+    """Print an error on standard error."""
+    click.secho(f"Error: {visible(text)}", fg="red", err=True)
+
+
+class _Verbatim(io.StringIO):
+    """A text that click takes for a terminal: anything else it would give without its codes."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def fail_usage(error: click.ClickException) -> None:
+    """Print what click says about a command that was not given as it should be."""
+    said = _Verbatim()
+    error.show(said)
+    click.echo(visible(said.getvalue()), err=True, nl=False)
+
+
+def show_traceback(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print an error that nobody expected, as Python does."""
+    sys.stderr.write(visible("".join(traceback.format_exception(kind, error, trace))))

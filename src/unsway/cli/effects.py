@@ -7,7 +7,7 @@ import math
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,7 +39,7 @@ from ..files import check_writable, write_atomically
 from ..models.folder import TrainingRoles
 from ..paper.plots import to_bytes
 from ..rows import Rows
-from .console import Steps, note, say, show_table, steps
+from .console import Steps, note, one_line, say, show_table, steps
 from .flags import RoleFlags, role_options, take_roles
 from .table_files import read_table, refuse_row_names
 
@@ -125,7 +125,7 @@ def effects(
         with steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress:
             rows, roles = take_roles(read_table(file), flags, numeric_target=True)
             refuse_row_names(rows.X)
-            _next(progress, "Fitting models")
+            progress.next("Fitting models")
             found = study(rows, options, progress, stop_if_asked)
             files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
             if json_file:
@@ -159,7 +159,7 @@ def study(
     found = estimate_effects(
         rows.X, rows.y, sensitive_features=z, progress=on_replicate, **given, **options
     )
-    _next(progress, "Checking what the data can tell")
+    progress.next("Checking what the data can tell")
     models, level = found.nuisances, options["confidence"]
     balanced = balance(rows.X, z, propensity=models.propensity, **given)
     field = None
@@ -235,11 +235,6 @@ def interrupts() -> Iterator[Callable[[], None]]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _next(progress: Steps, description: str) -> None:
-    progress.advance()
-    progress.describe(description)
-
-
 def draw(found: Findings, folder: Path) -> Iterator[tuple[Path, bytes]]:
     """Yield the pictures by path; without a curve there is no picture of it."""
     b, curve = found.effects.nuisances.propensity, found.curve
@@ -285,7 +280,8 @@ def show(found: Findings, roles: TrainingRoles) -> None:
     _show_effects(found.effects, roles)
     for line in forest(found.effects.estimates()):
         say(line)
-    say(f"\n{found.verdict!r}")
+    said = (replace(each, sentence=one_line(each.sentence)) for each in found.verdict.findings)
+    say(f"\n{replace(found.verdict, findings=tuple(said))!r}")
     _show_overlap(found.effects)
     _show_balance(found.balance)
     if found.sensitivity is not None:
@@ -296,7 +292,7 @@ def show(found: Findings, roles: TrainingRoles) -> None:
 def _show_effects(found: Effects, names: TrainingRoles) -> None:
     how = found.settings
     of = f"{names.target} = {names.positive}" if names.positive else f"the mean of {names.target}"
-    low, high = found.levels
+    low, high = map(one_line, found.levels)
     title = f"What {names.sensitive} = {high} rather than {low} does to {of}"
     each = found.estimates()
     write = _writer([number for one in each.values() for number in (one.low, one.high)])
@@ -363,7 +359,7 @@ def forest(estimates: Mapping[str, Estimate]) -> list[str]:
 
 
 def _show_overlap(found: Effects) -> None:
-    seen, (low, high) = found.overlap, found.levels
+    seen, (low, high) = found.overlap, map(one_line, found.levels)
     rows = [f"{size:,.0f}" for size in seen.overlap_sizes]
     say(
         f"\nOverlap: {seen.share_outside:.1%} of the propensities lie outside [{seen.low:g}, "
@@ -395,8 +391,8 @@ def _robustness(found: Sensitivity) -> Iterator[str]:
     if known and effect:
         row = min(known, key=lambda row: row.estimate / effect)
         yield (
-            f"Were it as strong as {row.benchmark} ({row.r2_z:.2%} and {row.r2_y:.2%}), it would "
-            f"leave {write(row.estimate)} [{write(row.low)}, {write(row.high)}]."
+            f"Were it as strong as {one_line(row.benchmark)} ({row.r2_z:.2%} and {row.r2_y:.2%}), "
+            f"it would leave {write(row.estimate)} [{write(row.low)}, {write(row.high)}]."
         )
     if found.e_value is not None:
         yield f"{found.e_value!r}."

@@ -159,7 +159,7 @@ def fit(
     with steps(4, f"Reading {file.name}", quiet=quiet) as progress:
         work = _from_files if low_memory else _in_memory
         rows, roles, fitted, result, parts = work(file, flags, classifier, chosen, progress)
-        _next(progress, "Writing the model")
+        progress.next("Writing the model")
         metrics = {name: measure(rows, fitted, result.scores, part) for name, part in parts.items()}
         training = {"rows": len(rows), **_length(result.model), "metrics": metrics}
         result.model.criterion = chosen  # the settings; what was fitted knows the rows
@@ -181,9 +181,9 @@ def _in_memory(
     refuse_row_names(rows.X)
     if isinstance(classifier, FairLogisticRegression):  # refuses missing numbers before any work
         one_hot(rows.X, features_of_table(rows.X))
-    _next(progress, "Estimating what the sensitive attribute does")
+    progress.next("Estimating what the sensitive attribute does")
     fitted = fit_criterion(criterion, rows)
-    _next(progress, "Training")
+    progress.next("Training")
     result = train(classifier, rows, fitted, _on_step(progress))
     return rows, roles, fitted, result, _parts(result, rows)
 
@@ -192,7 +192,7 @@ def _from_files(
     file: Path, flags: RoleFlags, classifier: Any, criterion: Any, progress: Steps
 ) -> Trained:
     """Do the same without holding the table."""
-    _next(progress, "Estimating what the sensitive attribute does")
+    progress.next("Estimating what the sensitive attribute does")
     given = train_from_files(file, flags, classifier, criterion, _on_step(progress))
     rows, roles, fitted, scores, parts = given
     progress.advance()
@@ -291,11 +291,6 @@ def refuse_telling_level(matrix: Floats, names: Sequence[str], rows: Rows) -> No
             f"{names[copies[0]]!r} is the same as the sensitive column in every row; leave that "
             "column out with --drop"
         )
-
-
-def _next(progress: Steps, description: str) -> None:
-    progress.advance()
-    progress.describe(description)
 
 
 def _on_step(progress: Steps) -> Callable[[Any], None]:

@@ -31,6 +31,8 @@ def predict(
     """Score the rows of a CSV or Parquet FILE with the MODEL folder.
 
     Columns are found by their names; others, also the target and the sensitive one, are ignored.
+    In a .csv file of scores, kept text that a spreadsheet would run as a formula (it begins with =,
+    +, -, @, a tab or a carriage return and is no number) gets an apostrophe before it.
     """
     check_suffix(output)
     if output.exists() and file.exists() and output.samefile(file):

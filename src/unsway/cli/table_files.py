@@ -14,6 +14,9 @@ from ..files import write_atomically
 
 #: How the file of a table may end.
 SUFFIXES = (".csv", ".parquet")
+#: How a cell begins that a spreadsheet would run as a formula, and text that is a number after all.
+FORMULA = r"\A[ \n]*[=+\-@\t\r]"
+NUMBER = r"\A\s*[+-]?(\d[\d.,]*|[.,]\d+|(?i:inf|infinity|nan))([eE][+-]?\d+)?%?\s*\z"
 #: Words with more levels than this name rows rather than groups of rows.
 MANY_LEVELS = 1_000
 
@@ -68,13 +71,45 @@ def read_text(path: Path, names: Sequence[str]) -> Any:
 
 
 def write_table(path: Path, table: Any) -> Path:
-    """Write a table as CSV or Parquet, whole or not at all."""
+    """Write a table as CSV or Parquet, whole or not at all.
+
+    In CSV, text that a spreadsheet would run as a formula gets an apostrophe before it, as OWASP
+    advises. Numbers stay as they are, also those that are text.
+    """
     buffer = io.BytesIO()
     if check_suffix(path) == ".csv":
-        load("pyarrow.csv", "cli").write_csv(table, buffer)
+        load("pyarrow.csv", "cli").write_csv(_without_formulas(table), buffer)
     else:
         load("pyarrow.parquet", "cli").write_table(table, buffer)
     return write_atomically(path, buffer.getvalue())
+
+
+def _without_formulas(table: Any) -> Any:
+    """Return a table whose text and header no spreadsheet takes for a formula."""
+    pyarrow, compute = load("pyarrow", "cli"), load("pyarrow.compute", "cli")
+    types = pyarrow.types
+
+    def safe(column: Any) -> Any:
+        kind = column.type
+        if types.is_dictionary(kind):
+            return safe(column.cast(kind.value_type))
+        if types.is_string_view(kind):
+            return safe(column.cast(pyarrow.string()))
+        text = types.is_string(kind) or types.is_large_string(kind)
+        if not (text or types.is_binary(kind) or types.is_large_binary(kind)):
+            return column
+        formula = compute.and_not(
+            compute.match_substring_regex(column, FORMULA),
+            compute.match_substring_regex(column, NUMBER),
+        )
+        quote, nothing = (
+            pyarrow.scalar(each if text else each.encode(), kind) for each in ("'", "")
+        )
+        quoted = compute.binary_join_element_wise(quote, column, nothing)
+        return compute.if_else(formula, quoted, column)
+
+    names = safe(pyarrow.array(table.column_names, pyarrow.string())).to_pylist()
+    return pyarrow.table([safe(column) for column in table.columns], names=names)
 
 
 def plain_columns(table: Any) -> Any:

@@ -15,7 +15,7 @@ from .estimates import Effects
 from .influence import Effect, Estimator, SurrogateEstimator, doubly_robust, weighting
 from .intervals import Estimate, Progress, bootstrap, check_confidence, check_replicates
 from .nuisance import CrossFit, Nuisances
-from .overlap import Overlap, overlap
+from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
 from .propensity import OverlapWarning
 from .surrogate import BASES
 
@@ -42,7 +42,7 @@ def estimate_effects(
     nuisances: Nuisances | None = None,
     sample_weight: Any = None,
     positive_level: Any = None,
-    max_extreme_share: float = 0.25,
+    max_extreme_share: float = MAX_EXTREME_SHARE,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -88,7 +88,8 @@ def estimate_effects(
     positive_level : optional
         The level of z that counts as 1.
     max_extreme_share : float
-        Warn when a larger share of propensities lies outside [.05, .95].
+        Warn when a larger share of propensities lies outside [.05, .95]; `verdict` asks for caution
+        at the same share.
     random_state : int
         Seed of the folds and the bootstrap.
     n_jobs : int, optional
@@ -168,8 +169,8 @@ def direct_effect_left(
     """Return gap(p) − symNIE: how much of the direct effect of z a model's scores still hold.
 
     gap(p) = E[p|z=1] − E[p|z=0]; symNIE is what z does to the labels through X. A fair score has 0;
-    a positive figure favours z=1, a negative one shows that too much was removed. The interval
-    carries the uncertainty of both.
+    where the figure is positive, people with z=1 score higher than X explains, where it is
+    negative, lower. The interval carries the uncertainty of both.
 
     Parameters
     ----------

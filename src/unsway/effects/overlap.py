@@ -13,6 +13,10 @@ from ..checks import check_integer, check_length, check_weights, read_column
 from ..frames import make_frame
 from ..groups import Groups
 
+#: Share of propensities beyond the bounds from which on effects are to be read with caution.
+#: `estimate_effects` warns by it and `verdict` judges by it, so that the two agree.
+MAX_EXTREME_SHARE = 0.25
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Overlap:

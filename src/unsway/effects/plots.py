@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .._typing import Floats
+from ..colours import AMBER, BLACK, BLUE, GREEN, GROUPS, PURPLE, SKY, VERMILION
 from ..extras import load
 from .intervals import Estimate
 
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
     from .balance import Balance
     from .overlap import Overlap
 
-#: Colour-blind safe (Okabe & Ito).
-BLUE, ORANGE = "#0072B2", "#D55E00"
-_COLOURS = (ORANGE, BLUE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: One per weighting; the raw one comes first.
+_COLOURS = (VERMILION, BLUE, GREEN, PURPLE, AMBER, SKY, BLACK)
 _MARKERS = ("o", "D", "s", "^", "v", "P", "X")
 #: Names longer than this are cut in the middle, both ends kept.
 _LONGEST_NAME = 38
@@ -144,10 +144,8 @@ def plot_overlap(overlap: Overlap, ax: Any = None) -> Any:
     edges = overlap.bin_edges
     style = {"align": "edge", "edgecolor": "white", "linewidth": 0.5}
     # A group is rare at the other's end, where its name is in nobody's way.
-    for value, sign, colour, x, side in (
-        (1, 1, BLUE, 0.07, "left"),
-        (0, -1, ORANGE, 0.93, "right"),
-    ):
+    for value, sign, x, side in ((1, 1, 0.07, "left"), (0, -1, 0.93, "right")):
+        colour = GROUPS[value]
         ax.bar(edges[:-1], sign * overlap.densities[value], np.diff(edges), color=colour, **style)
         name = _group(value, overlap.levels[value])
         place = {"transform": ax.transAxes, "ha": side, "va": "top" if sign > 0 else "bottom"}

@@ -12,7 +12,7 @@ import numpy as np
 from ..frames import make_frame
 from .balance import Balance
 from .mean_field import MeanField
-from .overlap import Overlap, plain_number
+from .overlap import MAX_EXTREME_SHARE, Overlap, plain_number
 
 Level = Literal["ok", "caution", "cannot tell"]
 
@@ -25,6 +25,7 @@ class Thresholds:
     ----------
     max_extreme_share : float
         Share of rows with a propensity beyond the bounds of the overlap (.05 and .95 by default).
+        `estimate_effects` warns at the same share.
     min_effective_share : float
         Rows the smaller group is worth under overlap weights, as a share of its rows.
     min_effective_rows : float
@@ -41,7 +42,7 @@ class Thresholds:
     0.1
     """
 
-    max_extreme_share: float = 0.6
+    max_extreme_share: float = MAX_EXTREME_SHARE
     min_effective_share: float = 0.1
     min_effective_rows: float = 100.0
     max_standardized_difference: float = 0.1
@@ -136,7 +137,7 @@ def verdict(
     >>> verdict(overlap(np.repeat([0.0, 1.0], 200), np.repeat([0, 1], 200)))
     Verdict: cannot tell
       !  The groups' propensities have no value in common: no two people can be compared.
-      !  100% of the propensities lie outside [0.05, 0.95] (at most 60%): there the data hold almost
+      !  100% of the propensities lie outside [0.05, 0.95] (at most 25%): there the data hold almost
          one group only.
       !  Overlap weights leave no comparable row.
     """

@@ -5,17 +5,18 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from ..colours import BLACK, BLUE, GREY, VERMILION
 from ..extras import load
 from .choice import Choice, usable_points
 
 if TYPE_CHECKING:
     from .result import Frontier
 
-#: Colour-blind safe (Okabe & Ito), with a marker each: told apart without colour, too.
+#: A colour and a marker each: told apart without colour, too.
 _LOOKS = {
-    "train": ("#999999", "s"),
-    "validation": ("#0072B2", "o"),
-    "test": ("#D55E00", "^"),
+    "train": (GREY, "s"),
+    "validation": (BLUE, "o"),
+    "test": (VERMILION, "^"),
 }
 
 
@@ -38,7 +39,7 @@ def plot_frontier(
     if choice is not None:
         figures = choice.point.parts[choice.part]
         ax.scatter(
-            [figures[x]], [figures[y]], s=160, facecolors="none", edgecolors="black", zorder=4,
+            [figures[x]], [figures[y]], s=160, facecolors="none", edgecolors=BLACK, zorder=4,
             label=f"chosen, λ = {choice.strength:g}",
         )  # fmt: skip
     if y in ("direct_effect_left", "score_gap", "selection_rate_difference"):
@@ -64,7 +65,7 @@ def frontier_svg(frontier: Frontier, y: str, choice: Choice) -> bytes:
 
 def _draw_part(ax: Any, frontier: Frontier, part: str, x: str, y: str) -> None:
     points = usable_points(frontier.points, (x, y), part)
-    colour, marker = _LOOKS.get(part, ("black", "x"))
+    colour, marker = _LOOKS.get(part, (BLACK, "x"))
     across = [point.value(x, part) for point in points]
     up = [point.value(y, part) for point in points]
     ax.plot(across, up, color=colour, marker=marker, markersize=4, linewidth=1.2, label=part)

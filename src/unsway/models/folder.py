@@ -28,6 +28,16 @@ from ..criteria import FairTarget
 from ..files import check_writable, write_folder_atomically
 from ..tables import EngineTable
 from .card import MARKDOWN, markdown_card
+from .card_check import (
+    booster_facts,
+    check_card,
+    check_checksum,
+    difference,
+    logistic_difference,
+    one_hot_columns,
+    read_logistic,
+    with_checksum,
+)
 from .features import Feature, align, count_unseen, one_hot
 
 #: What ``card.json`` calls itself, and the version of its fields.
@@ -129,7 +139,7 @@ def save_model_folder(
     engine = _engine_name(model)
     features = tuple(_features_of(model) if features is None else features)
     content = _model_bytes(engine, model, features)
-    card = {
+    card: dict[str, Any] = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -145,7 +155,7 @@ def save_model_folder(
         "settings": _settings_of(model),
         "training": dict(training or {}),
     }
-    text = json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(with_checksum(card), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     files = {MODEL_FILES[engine]: content, CARD: text.encode()}
     return write_folder_atomically(path, {**files, MARKDOWN: markdown_card(card).encode()})
 
@@ -171,21 +181,36 @@ def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
 
 
 def load_model_folder(path: str | Path) -> SavedModel:
-    """Read a model folder; a missing, damaged or newer one is refused."""
+    """Read a model folder; a missing, damaged or newer one is refused.
+
+    The card is compared with the model: a model of other features, another objective or more than
+    two classes is refused, since its scores would not be those that the card describes.
+    """
     path = Path(path)
     card = _read_card(path)
-    name = MODEL_FILES[card["engine"]]
+    engine, name = card["engine"], MODEL_FILES[card["engine"]]
     content = _read_checked(path / name, card["files"][name])
     features = tuple(
         Feature(each["name"], each["kind"], tuple(each["levels"])) for each in card["features"]
     )
-    if card["engine"] != "logistic":
-        return SavedModel(card, features, booster=_engine_booster(card["engine"], path / name))
-    stored = json.loads(content)
-    weights = [each["weight"] for each in stored["coefficients"]]
-    return SavedModel(
-        card, features, coefficients=np.array(weights), intercept=float(stored["intercept"])
-    )
+    if engine == "logistic":
+        stored = read_logistic(content, path / name)
+        found = logistic_difference(stored, features)
+        weights = [each["weight"] for each in stored["coefficients"]]
+        model = SavedModel(
+            card, features, coefficients=np.array(weights), intercept=float(stored["intercept"])
+        )
+    else:
+        booster = _engine_booster(engine, path / name)
+        found = difference(engine, booster_facts(engine, booster, content), features)
+        model = SavedModel(card, features, booster=booster)
+    if found is not None:
+        raise ValueError(
+            f"{path}: {CARD} is not the card of {name}: {found}; take both files from the same "
+            "saved model, or save the model again"
+        )
+    check_checksum(card, path / CARD)
+    return model
 
 
 # --- the engines ---------------------------------------------------------------------------------
@@ -207,15 +232,9 @@ def _engine_module(engine: str) -> Any:
 
 def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
     """Return the model in the format of its engine."""
-    if engine == "xgboost":
-        return bytes(model.booster_.save_raw(raw_format="json"))
-    if engine == "lightgbm":
-        return str(model.booster_.model_to_string()).encode()
-    pairs = [
-        (feature.name, level)
-        for feature in features
-        for level in (feature.levels if feature.kind == "category" else (None,))
-    ]
+    if engine != "logistic":
+        return _booster_bytes(engine, model.booster_, features)
+    pairs = one_hot_columns(features)
     weights = model.coef_[0].tolist()
     if len(pairs) != len(weights):
         raise ValueError(f"the features make {len(pairs)} columns; the model has {len(weights)}")
@@ -225,6 +244,18 @@ def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
     ]
     stored = {"intercept": float(model.intercept_[0]), "coefficients": coefficients}
     return (json.dumps(stored, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _booster_bytes(engine: str, booster: Any, features: Sequence[Feature]) -> bytes:
+    content = (
+        bytes(booster.save_raw(raw_format="json"))
+        if engine == "xgboost"
+        else str(booster.model_to_string()).encode()
+    )
+    found = difference(engine, booster_facts(engine, booster, content), features)
+    if found is not None:
+        raise ValueError(f"the features are not those of the model: {found}")
+    return content
 
 
 def _engine_booster(engine: str, path: Path) -> Any:
@@ -336,9 +367,7 @@ def _read_card(path: Path) -> dict[str, Any]:
             f"{path / CARD} has schema version {card.get('schema_version')!r}; unsway "
             f"{__version__} reads version {SCHEMA_VERSION}"
         )
-    for name in ("engine", "files", "features"):
-        if name not in card:
-            raise ValueError(f"{path / CARD} is damaged: it has no {name!r}")
+    check_card(card, path / CARD)
     engine = card["engine"]
     if engine not in MODEL_FILES or MODEL_FILES[engine] not in card["files"]:
         raise ValueError(f"{path / CARD} is damaged: it knows no file of engine {engine!r}")

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
+from ..colours import BLUE, CYCLE, GREEN, PURPLE, VERMILION
 from ..extras import load
 from .story import Story
 from .synthetic import Point, SyntheticExperiment
 from .tabular import TabularExperiment, TabularPoint
 
-#: Colour-blind safe (Okabe & Ito), one per criterion or role.
+#: One per criterion or role.
 COLOURS = {
-    "direct_effect": "#0072B2",
-    "parity": "#D55E00",
-    "safe": "#009E73",
-    "indirect": "#0072B2",
-    "proxy": "#CC79A7",
+    "direct_effect": BLUE,
+    "parity": VERMILION,
+    "safe": GREEN,
+    "indirect": BLUE,
+    "proxy": PURPLE,
 }
-_CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 TITLES = {"direct_effect": "direct effect", "parity": "parity"}
 
 
@@ -52,8 +52,8 @@ def plot_story(story: Story) -> Any:
     pyplot = load("matplotlib.pyplot", "plot")
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     names = [chapter.model for chapter in story.chapters]
-    left.bar(names, [chapter.gap for chapter in story.chapters], width=0.55, color="#0072B2")
-    left.axhline(story.effects.symNIE, color="#D55E00", linewidth=1.4, label="fair gap")
+    left.bar(names, [chapter.gap for chapter in story.chapters], width=0.55, color=BLUE)
+    left.axhline(story.effects.symNIE, color=VERMILION, linewidth=1.4, label="fair gap")
     _finish(left, "Gap in mean score, z=1 minus z=0")
     for shift, role in enumerate(("safe", "indirect", "proxy")):
         places = [place + (shift - 1) * 0.26 for place in range(len(names))]
@@ -75,7 +75,7 @@ def plot_tabular(experiment: TabularExperiment, measure: str) -> Any:
         (axes[0, 0], measure, f"{measure.capitalize()} on test rows"),
         (axes[0, 1], "spd", "Statistical parity difference"),
     ):
-        for colour, (engine, setting) in zip(_CYCLE, lines, strict=False):
+        for colour, (engine, setting) in zip(CYCLE, lines, strict=False):
             points = experiment.of(engine, setting)
             values = [getattr(point, quantity) for point in points]
             _draw(axis, points, values, f"{engine}, {setting}", colour)
@@ -85,7 +85,7 @@ def plot_tabular(experiment: TabularExperiment, measure: str) -> Any:
             axis.set_visible(False)
             continue
         points = experiment.of(*line)
-        for colour, (label, values) in zip(_CYCLE, _coefficients(points).items(), strict=False):
+        for colour, (label, values) in zip(CYCLE, _coefficients(points).items(), strict=False):
             _draw(axis, points, values, label, colour)
         axis.axhline(points[0].gamma[1], color="0.4", linewidth=1, linestyle=":", label="γ₁")
         axis.axhline(0, color="0.6", linewidth=0.8)

@@ -92,7 +92,7 @@ def _group_chart(audits: Audits, start: int) -> Chart:
         "groups",
         "Labels, decisions and scores by group",
         "For each measure a mark per group with its interval, from 0 to 1.",
-        charts.groups(rows, place_of(audits, start)),
+        charts.groups(rows, audits[start].groups, place_of(audits, start)),
         Table(
             "Measures overall and by group",
             ("measure", "overall", *audits[start].groups),
@@ -204,7 +204,7 @@ def _calibration_chart(audits: Audits, start: int) -> Chart:
         "Share of positive labels by score",
         "A curve per group: the share of positive labels against the mean score in bins of the "
         "score. On the diagonal scores mean what they say.",
-        charts.calibration(rows, place_of(audits, start)),
+        charts.calibration(rows, audits[start].groups, place_of(audits, start)),
         Table(
             "Calibration by group" + at_start(audits),
             ("group", "mean score", "positive labels", "rows"),

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-#: z = 1 and z = 0, what goes through the covariates and what goes directly; as in the styles.
-ONE, TWO, THREE, FOUR = "var(--one)", "var(--two)", "var(--three)", "var(--four)"
+from .. import colours
+from ..colours import BLUE, GREEN, ON_DARK, PURPLE, VERMILION
+
+#: Colours of the figures, by the CSS variables that hold them on a light and on a dark page.
+_VARIABLES = {BLUE: "one", VERMILION: "two", GREEN: "three", PURPLE: "four"}
+ONE, TWO, THREE, FOUR = (f"var(--{name})" for name in _VARIABLES.values())
+#: The groups z = 0 and z = 1, by z.
+GROUPS = tuple(f"var(--{_VARIABLES[colour]})" for colour in colours.GROUPS)
 INK, SOFT, LINE, GRID, PAPER = (
     "var(--ink)", "var(--soft)", "var(--line)", "var(--grid)", "var(--paper)",
 )  # fmt: skip
@@ -29,3 +35,12 @@ CONFIG: dict[str, Any] = {
         "offset": 4, "symbolOpacity": 1, "symbolStrokeColor": "transparent",
     },
 }  # fmt: skip
+
+
+def palette() -> str:
+    """Return the rule that gives the page the colours of the figures, for light and for dark."""
+    shades = " ".join(
+        f"--{name}-light: {colour}; --{name}-dark: {ON_DARK[colour]};"
+        for colour, name in _VARIABLES.items()
+    )
+    return f":root {{ {shades} }}\n"

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..extras import load
-from .chart_style import CONFIG, FOUR, INK, ONE, PAPER, SHAPES, SOFT, THREE, TWO
+from .chart_style import CONFIG, FOUR, GROUPS, INK, ONE, PAPER, SHAPES, SOFT, THREE, TWO
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -133,11 +133,13 @@ def forest(rows: Rows, start: int | None = None) -> dict[str, Any]:
     return _finish(_zero(alt, "x") + line + dot, _tall(rows, "name", 32), rows, start)
 
 
-def groups(rows: Rows, start: int | None = None) -> dict[str, Any]:
-    """Draw measures of both groups with their intervals, a line per measure."""
+def groups(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[str, Any]:
+    """Draw measures of both groups with their intervals, a line per measure.
+
+    ``names`` are those of z = 0 and z = 1, which have their colours whichever rows there are.
+    """
     alt = load("altair", "report")
-    names = _unique(rows, "group")
-    look = _look(alt, "group", names, [TWO, ONE, SOFT])
+    look = _look(alt, "group", names, GROUPS)
     base = _moved(alt, start).encode(
         y=alt.Y("measure:N", sort=None, title=None, axis=_names(alt, grid=True)),
         yOffset=alt.YOffset("group:N", sort=names, scale=alt.Scale(paddingOuter=0.6)),
@@ -153,10 +155,9 @@ def groups(rows: Rows, start: int | None = None) -> dict[str, Any]:
     return _finish(line + dot, _tall(rows, "measure", 38), rows, start)
 
 
-def calibration(rows: Rows, start: int | None = None) -> dict[str, Any]:
+def calibration(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[str, Any]:
     """Draw the share of positive labels against the mean score, a curve per group."""
     alt = load("altair", "report")
-    names = _unique(rows, "group")
     base = _moved(alt, start)
     axis = alt.Scale(domain=[0, 1], nice=False)
     x = alt.X("score:Q", scale=axis, title="mean score in the bin")
@@ -164,7 +165,7 @@ def calibration(rows: Rows, start: int | None = None) -> dict[str, Any]:
     diagonal = even.mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1).encode(
         x=x, y=alt.Y("share:Q", scale=axis)
     )
-    look = _look(alt, "group", names, [TWO, ONE, SOFT])
+    look = _look(alt, "group", names, GROUPS)
     tips = [
         alt.Tooltip("group:N"),
         alt.Tooltip("score:Q", format=".3f"),
@@ -210,10 +211,9 @@ def curves(rows: Rows, start: int | None = None) -> dict[str, Any]:
     return _finish(band + _zero(alt, "y") + line, 260, rows, start)
 
 
-def overlap(rows: Rows, bounds: Sequence[float]) -> dict[str, Any]:
+def overlap(rows: Rows, names: Sequence[str], bounds: Sequence[float]) -> dict[str, Any]:
     """Draw the groups' histograms of the propensity, one upwards and the other downwards."""
     alt = load("altair", "report")
-    names = _unique(rows, "group")
     reach = max((abs(row["height"]) for row in rows), default=1.0) * 1.05 or 1.0
     bars = (
         alt.Chart(_rows(alt))
@@ -234,7 +234,7 @@ def overlap(rows: Rows, bounds: Sequence[float]) -> dict[str, Any]:
             y2=alt.datum(0),
             color=alt.Color(
                 "group:N",
-                scale=alt.Scale(domain=names, range=[ONE, TWO][: len(names)]),
+                scale=alt.Scale(domain=names, range=GROUPS),
                 legend=_legend(alt, names),
             ),
             tooltip=[

@@ -75,7 +75,7 @@ def _overlap(seen: Mapping[str, Any], audit: AuditFacts) -> Chart:
         f"Propensity of {second} (upwards) and {first} (downwards)",
         "Two histograms of the propensity score, one upwards and one downwards; where both have "
         "bars the groups can be compared.",
-        charts.overlap(rows, seen["bounds"]),
+        charts.overlap(rows, audit.groups, seen["bounds"]),
         Table("Density by propensity", ("propensity", first, second), cells),
     )
 

@@ -211,9 +211,10 @@ def _judge(facts: FrontierFacts, left: Mapping[str, Any]) -> str:
         return "these rows cannot tell it from none"
     direct = facts.label_direct
     if direct is not None and direct * left["estimate"] < 0:
+        side = "higher" if left["estimate"] > 0 else "lower"
         return (
-            f"more was taken out than the {points(direct)} that the labels hold, so the model "
-            "leans the other way"
+            f"more was taken out than the {points(direct)} that the labels hold, so the "
+            f"scores of {facts.groups[1]} are {side} than the covariates explain"
         )
     return f"the labels hold {points(direct)}, and the model passes some of it on"
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..extras import load
+from .chart_style import palette
 from .page import Report
 from .words import Moving, Table
 
@@ -87,7 +88,7 @@ def render(report: Report, library: str) -> str:
         "report.html.j2",
         report=report,
         body=body,
-        style=_read("report.css"),
+        style=palette() + _read("report.css"),
         content=embedded_json(content),
         scripts=scripts,
         hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),

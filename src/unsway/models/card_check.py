@@ -1,0 +1,257 @@
+"""Whether a card is whole, and whether it is the card of the model beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from .features import Feature
+
+#: Where the card keeps the checksum of everything else it says.
+CHECKSUM = "checksum"
+#: Field of the card → the kind of value it holds.
+FIELDS = {
+    "created": str,
+    "versions": dict,
+    "engine": str,
+    "files": dict,
+    "roles": dict,
+    "features": list,
+    "criterion": dict,
+    "strength": float,
+    "settings": dict,
+    "training": dict,
+}
+_KINDS = {str: "text", dict: "an object", list: "a list", float: "a number", int: "a whole number"}
+
+
+def with_checksum(card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the card with the checksum of what it says.
+
+    Examples
+    --------
+    >>> with_checksum({"strength": 0.5})["checksum"][:12]
+    'c56c1c4d9616'
+    """
+    said = {name: value for name, value in card.items() if name != CHECKSUM}
+    as_read = json.loads(json.dumps(said))  # keys are text there, which sorts in another way
+    text = json.dumps(as_read, sort_keys=True, separators=(",", ":"))
+    return {**said, CHECKSUM: sha256(text.encode()).hexdigest()}
+
+
+def check_card(card: Mapping[str, Any], path: Path) -> None:
+    """Raise if a card lacks a field or holds one in a wrong form."""
+    fault = next(_card_faults(card), None)
+    if fault is not None:
+        raise ValueError(f"{path} is damaged: {fault}; restore it, or save the model again")
+
+
+def _card_faults(card: Mapping[str, Any]) -> Iterator[str]:
+    for name, kind in FIELDS.items():
+        yield from _field_faults(card, name, kind, "it")
+    yield from _field_faults(card["criterion"], "name", str, "'criterion'")
+    levels = card["roles"].get("sensitive_levels")
+    if levels is not None and not (_is_texts(levels) and len(levels) == 2):
+        yield "'sensitive_levels' in 'roles' are not two names"
+    for name, file in card["files"].items():
+        if not isinstance(file, dict):
+            yield f"the entry of file {name!r} is not an object"
+        else:
+            yield from _field_faults(file, "bytes", int, f"the entry of file {name!r}")
+            yield from _field_faults(file, "sha256", str, f"the entry of file {name!r}")
+    for place, feature in enumerate(card["features"], 1):
+        yield from _feature_faults(feature, f"feature {place} of {len(card['features'])}")
+
+
+def _field_faults(holder: Mapping[str, Any], name: str, kind: type, owner: str) -> Iterator[str]:
+    if name not in holder:
+        yield f"{owner} has no {name!r}"
+    elif not _is_a(holder[name], kind):
+        yield f"{name!r} of {owner} is not {_KINDS[kind]}".replace(" of it ", " ")
+
+
+def _feature_faults(feature: Any, owner: str) -> Iterator[str]:
+    if not isinstance(feature, dict):
+        yield f"{owner} is not an object"
+        return
+    for name, kind in (("name", str), ("kind", str), ("levels", list)):
+        yield from _field_faults(feature, name, kind, owner)
+    if feature["kind"] not in ("number", "category"):
+        yield f"{owner} is of kind {feature['kind']!r}; there are 'number' and 'category'"
+    if not _is_texts(feature["levels"]) or (feature["kind"] == "number" and feature["levels"]):
+        yield f"the levels of {owner} are not those of a {feature['kind']}"
+
+
+def check_checksum(card: Mapping[str, Any], path: Path) -> None:
+    """Raise if a card says something else than when it was saved; old cards have no checksum."""
+    if CHECKSUM in card and with_checksum(card)[CHECKSUM] != card[CHECKSUM]:
+        raise ValueError(
+            f"{path} has changed since it was saved: its checksum differs; restore it, or save the "
+            "model again"
+        )
+
+
+# --- the model beside it -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What a model file says about itself; None where it does not tell."""
+
+    objective: str
+    classes: int
+    n_features: int
+    names: Sequence[str] | None
+    categories: Sequence[bool | None] | None
+
+
+def booster_facts(engine: str, booster: Any, content: bytes) -> ModelFacts:
+    """Return what a booster and the file that it is in say about themselves."""
+    return (_xgboost_facts if engine == "xgboost" else _lightgbm_facts)(booster, content)
+
+
+def _xgboost_facts(booster: Any, content: bytes) -> ModelFacts:
+    learner = json.loads(booster.save_config())["learner"]
+    sizes = learner["learner_model_param"]
+    types = booster.feature_types
+    return ModelFacts(
+        objective=learner["objective"]["name"],
+        classes=max(2, int(sizes["num_class"]), 1 + int(sizes.get("num_target", 1))),
+        n_features=int(booster.num_features()),
+        names=booster.feature_names,
+        categories=None if types is None else [each == "c" for each in types],
+    )
+
+
+def _lightgbm_facts(booster: Any, content: bytes) -> ModelFacts:
+    header = content.decode("utf-8", "replace").partition("\nTree=")[0]
+    said = dict(line.split("=", 1) for line in header.split("\n") if "=" in line)
+    count = int(booster.num_feature())
+    names = booster.feature_name()
+    places = [f"Column_{position}" for position in range(count)]
+    ranges = said.get("feature_infos", "").split(" ")
+    told = {"[": False, "n": None}  # an interval, "none" for a constant column; else the categories
+    trees = int(booster.num_model_per_iteration())
+    return ModelFacts(
+        objective=said.get("objective", "no objective"),
+        classes=2 if trees == 1 else trees,
+        n_features=count,
+        names=None if names == places else names,
+        categories=[told.get(each[:1], True) for each in ranges] if len(ranges) == count else None,
+    )
+
+
+#: Engine → the objective whose margins are log-odds of the positive class.
+OBJECTIVES = {"xgboost": "binary:logistic", "lightgbm": "binary sigmoid:1"}
+
+
+def difference(engine: str, facts: ModelFacts, features: Sequence[Feature]) -> str | None:
+    """Return in what a model differs from the features of a card, or None if they agree."""
+    if facts.classes != 2:
+        return f"the model tells {facts.classes} classes apart, not 2"
+    if facts.objective != OBJECTIVES[engine]:
+        return f"the model's objective is {facts.objective!r}, not {OBJECTIVES[engine]!r}"
+    if facts.n_features != len(features):
+        return f"the card names {len(features)} features and the model has {facts.n_features}"
+    for place, feature in enumerate(features):
+        where = f"feature {place + 1} of {len(features)} is {feature.name!r}"
+        held = _HELD[engine]
+        if facts.names is not None and held(facts.names[place]) != held(feature.name):
+            return f"{where} in the card and {facts.names[place]!r} in the model"
+        category = None if facts.categories is None else facts.categories[place]
+        if category is not None and category != (feature.kind == "category"):
+            return f"{where}, a {feature.kind} in the card but not in the model"
+    return None
+
+
+def _held_by_xgboost(name: str) -> str:
+    """Return a name as it comes back: cut at a NUL, control characters written out."""
+    kept = name.partition("\0")[0]
+    return re.sub(r"[\x01-\x1f]", lambda found: f"\\u{ord(found[0]):04x}", kept)
+
+
+def _held_by_lightgbm(name: str) -> str:
+    """Return a name as it comes back: cut at a NUL, white space as underscores."""
+    return re.sub(r"\s", "_", name).partition("\0")[0]
+
+
+_HELD: dict[str, Callable[[str], str]] = {
+    "xgboost": _held_by_xgboost,
+    "lightgbm": _held_by_lightgbm,
+}
+
+
+def one_hot_columns(features: Sequence[Feature]) -> list[tuple[str, str | None]]:
+    """Return feature and level of each column that a logistic regression weighs."""
+    return [
+        (feature.name, level)
+        for feature in features
+        for level in (feature.levels if feature.kind == "category" else (None,))
+    ]
+
+
+def read_logistic(content: bytes, path: Path) -> dict[str, Any]:
+    """Return intercept and coefficients of a logistic regression, or say what is wrong."""
+    try:
+        stored = json.loads(content)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: it is not JSON; save the model again") from error
+    fault = next(_logistic_faults(stored), None)
+    if fault is not None:
+        raise ValueError(f"{path} is damaged: {fault}; save the model again")
+    return dict(stored)
+
+
+def _logistic_faults(stored: Any) -> Iterator[str]:
+    if not isinstance(stored, dict):
+        yield "it is not an object"
+        return
+    yield from _field_faults(stored, "intercept", float, "it")
+    yield from _field_faults(stored, "coefficients", list, "it")
+    for place, each in enumerate(stored["coefficients"], 1):
+        owner = f"coefficient {place} of {len(stored['coefficients'])}"
+        if not isinstance(each, dict):
+            yield f"{owner} is not an object"
+            continue
+        yield from _field_faults(each, "feature", str, owner)
+        yield from _field_faults(each, "weight", float, owner)
+        if each.get("level") is not None and not isinstance(each["level"], str):
+            yield f"'level' of {owner} is not text"
+
+
+def logistic_difference(stored: Mapping[str, Any], features: Sequence[Feature]) -> str | None:
+    """Return in what a whole logistic regression differs from the features of a card."""
+    weighed = [(each["feature"], each.get("level")) for each in stored["coefficients"]]
+    named = one_hot_columns(features)
+    if len(weighed) != len(named):
+        return f"the card's features make {len(named)} columns and the model has {len(weighed)}"
+    for place, (ours, theirs) in enumerate(zip(named, weighed, strict=True), 1):
+        if ours != theirs:
+            return (
+                f"column {place} of {len(named)} is {_column(ours)} in the card and "
+                f"{_column(theirs)} in the model"
+            )
+    return None
+
+
+def _column(column: tuple[str, str | None]) -> str:
+    name, level = column
+    return repr(name) if level is None else f"{name!r} = {level!r}"
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_a(value: Any, kind: type) -> bool:
+    if isinstance(value, bool):
+        return False
+    if kind is float:
+        return isinstance(value, (int, float)) and math.isfinite(value)
+    return isinstance(value, kind)

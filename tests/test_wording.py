@@ -1,0 +1,34 @@
+"""What the package says to people, read as text."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import unsway
+
+SOURCE = Path(unsway.__file__).parent
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: A high score may be a loan or a suspicion of fraud: the library cannot know whom it favours.
+VALUE_WORDS = re.compile(
+    r"favou?rs?\b|favou?red|in favou?r of|advantag|benefit|privileged|\bleans|better off|worse off",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.name)
+def test_no_text_of_the_package_says_whom_a_score_favours(path):
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert [text for text in texts if VALUE_WORDS.search(text)] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_no_page_says_whom_a_score_favours(path):
+    lines = path.read_text("utf-8").splitlines()
+    assert [line for line in lines if VALUE_WORDS.search(line)] == []
