@@ -72,7 +72,7 @@ class Outcome:
 
     @classmethod
     def labels_or_numbers(cls, y: Any, n_rows: int) -> Self:
-        """Return numbers as they are, so that scores keep their scale, and two classes as 0 and 1."""
+        """Return numbers as they are, so that scores keep their scale; two classes as 0 and 1."""
         array, _ = read_column(y, "y")
         check_length(array, n_rows, "y")
         if array.dtype.kind == "O" and all(isinstance(value, Number) for value in array):

@@ -4,7 +4,7 @@
 
     ℓ(s, t) = a(s) − t·c(s),   minimised where the mean μ(s) equals E[t]
 
-Linearity is what fair targets rest on: (1−λ)·ℓ(s, y) + λ·ℓ(s, y+d) = ℓ(s, y+λd), and a target may lie
+Linearity is what fair targets rest on: (1−λ)·ℓ(s, y) + λ·ℓ(s, y+d) = ℓ(s, y+λd). A target may lie
 where no label can, since only its mean matters.
 """
 
@@ -31,11 +31,10 @@ class Loss(Protocol):
     ----------
     name : str
         What the loss is called in histories and reports.
-    max_margin : float
-        Margins are kept within ± this where a loss is only compared, not trained on.
     cuda_source : str
-        C++ functions ``mean_of(s, &slope)``, ``gradient_of(mean, t)``, ``curvature_of(mean, slope)``,
-        ``mean_curvature_of(mean)`` in single and ``loss_of(s, t)`` in double precision.
+        C++ functions ``mean_of(s, &slope)``, ``gradient_of(mean, t)``, ``curvature_of(mean,
+        slope)``, ``mean_curvature_of(mean)`` in single, ``loss_of(s, t, &mean)`` in double
+        precision.
     """
 
     name: ClassVar[str]

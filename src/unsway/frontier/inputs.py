@@ -188,9 +188,8 @@ def check_strengths(estimator: Any, strengths: Sequence[float] | None) -> tuple[
 
 def engine_of(estimator: Any) -> str | None:
     """Return the engine if its models can be saved as folders of open files."""
-    module = type(estimator).__module__
-    name = module.rpartition(".")[2]
-    return name if module == f"unsway.models.{name}" and name in MODEL_FILES else None
+    name = getattr(getattr(estimator, "engine", None), "name", None)
+    return name if name in MODEL_FILES else None
 
 
 def shareable(criterion: Any) -> bool:

@@ -88,6 +88,17 @@ class Grower(Protocol):
         """Return another with the same rows and trees, or raise `InexactForkError`."""
 
 
+@dataclass(frozen=True)
+class ModelFacts:
+    """What a model file says about itself; None where it does not tell."""
+
+    objective: str
+    classes: int
+    n_features: int
+    names: Sequence[str] | None
+    categories: Sequence[bool | None] | None
+
+
 class Engine(Protocol):
     """A boosting library, as the classifiers and model folders here use it.
 
@@ -103,6 +114,8 @@ class Engine(Protocol):
         What the engine calls its learning rate.
     default_learning_rate : float
         Its value where it is not given.
+    objective : str
+        What a saved model calls the objective whose margins are log-odds.
     """
 
     name: ClassVar[str]
@@ -110,6 +123,10 @@ class Engine(Protocol):
     refused_params: ClassVar[Mapping[str, str]]
     learning_rate_names: ClassVar[tuple[str, ...]]
     default_learning_rate: ClassVar[float]
+    objective: ClassVar[str]
+
+    def version(self) -> str:
+        """Return the version of the library."""
 
     def require(self, params: Mapping[str, Any]) -> None:
         """Raise, with the pip line, if the library or the device is not there."""
@@ -139,6 +156,12 @@ class Engine(Protocol):
 
     def load(self, path: str) -> Any:
         """Read a model of the library's own format."""
+
+    def facts(self, booster: Any, content: bytes) -> ModelFacts:
+        """Return what a booster and the file that it is in say about themselves."""
+
+    def stored_name(self, name: str) -> str:
+        """Return a column's name as it comes back from a saved model."""
 
 
 @dataclass

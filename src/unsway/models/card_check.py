@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from .boosting import Engine
 from .features import Feature
 
 #: Where the card keeps the checksum of everything else it says.
@@ -100,91 +99,25 @@ def check_checksum(card: Mapping[str, Any], path: Path) -> None:
 # --- the model beside it -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ModelFacts:
-    """What a model file says about itself; None where it does not tell."""
-
-    objective: str
-    classes: int
-    n_features: int
-    names: Sequence[str] | None
-    categories: Sequence[bool | None] | None
-
-
-def booster_facts(engine: str, booster: Any, content: bytes) -> ModelFacts:
-    """Return what a booster and the file that it is in say about themselves."""
-    return (_xgboost_facts if engine == "xgboost" else _lightgbm_facts)(booster, content)
-
-
-def _xgboost_facts(booster: Any, content: bytes) -> ModelFacts:
-    learner = json.loads(booster.save_config())["learner"]
-    sizes = learner["learner_model_param"]
-    types = booster.feature_types
-    return ModelFacts(
-        objective=learner["objective"]["name"],
-        classes=max(2, int(sizes["num_class"]), 1 + int(sizes.get("num_target", 1))),
-        n_features=int(booster.num_features()),
-        names=booster.feature_names,
-        categories=None if types is None else [each == "c" for each in types],
-    )
-
-
-def _lightgbm_facts(booster: Any, content: bytes) -> ModelFacts:
-    header = content.decode("utf-8", "replace").partition("\nTree=")[0]
-    said = dict(line.split("=", 1) for line in header.split("\n") if "=" in line)
-    count = int(booster.num_feature())
-    names = booster.feature_name()
-    places = [f"Column_{position}" for position in range(count)]
-    ranges = said.get("feature_infos", "").split(" ")
-    told = {"[": False, "n": None}  # an interval, "none" for a constant column; else the categories
-    trees = int(booster.num_model_per_iteration())
-    return ModelFacts(
-        objective=said.get("objective", "no objective"),
-        classes=2 if trees == 1 else trees,
-        n_features=count,
-        names=None if names == places else names,
-        categories=[told.get(each[:1], True) for each in ranges] if len(ranges) == count else None,
-    )
-
-
-#: Engine → the objective whose margins are log-odds of the positive class.
-OBJECTIVES = {"xgboost": "binary:logistic", "lightgbm": "binary sigmoid:1"}
-
-
-def difference(engine: str, facts: ModelFacts, features: Sequence[Feature]) -> str | None:
-    """Return in what a model differs from the features of a card, or None if they agree."""
+def difference(
+    engine: Engine, booster: Any, content: bytes, features: Sequence[Feature]
+) -> str | None:
+    """Return in what a booster differs from the features of a card, or None if they agree."""
+    facts, held = engine.facts(booster, content), engine.stored_name
     if facts.classes != 2:
         return f"the model tells {facts.classes} classes apart, not 2"
-    if facts.objective != OBJECTIVES[engine]:
-        return f"the model's objective is {facts.objective!r}, not {OBJECTIVES[engine]!r}"
+    if facts.objective != engine.objective:
+        return f"the model's objective is {facts.objective!r}, not {engine.objective!r}"
     if facts.n_features != len(features):
         return f"the card names {len(features)} features and the model has {facts.n_features}"
     for place, feature in enumerate(features):
         where = f"feature {place + 1} of {len(features)} is {feature.name!r}"
-        held = _HELD[engine]
         if facts.names is not None and held(facts.names[place]) != held(feature.name):
             return f"{where} in the card and {facts.names[place]!r} in the model"
         category = None if facts.categories is None else facts.categories[place]
         if category is not None and category != (feature.kind == "category"):
             return f"{where}, a {feature.kind} in the card but not in the model"
     return None
-
-
-def _held_by_xgboost(name: str) -> str:
-    """Return a name as it comes back: cut at a NUL, control characters written out."""
-    kept = name.partition("\0")[0]
-    return re.sub(r"[\x01-\x1f]", lambda found: f"\\u{ord(found[0]):04x}", kept)
-
-
-def _held_by_lightgbm(name: str) -> str:
-    """Return a name as it comes back: cut at a NUL, white space as underscores."""
-    return re.sub(r"\s", "_", name).partition("\0")[0]
-
-
-_HELD: dict[str, Callable[[str], str]] = {
-    "xgboost": _held_by_xgboost,
-    "lightgbm": _held_by_lightgbm,
-}
 
 
 def one_hot_columns(features: Sequence[Feature]) -> list[tuple[str, str | None]]:

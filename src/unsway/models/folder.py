@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,9 +25,9 @@ from .._typing import Floats
 from ..criteria import FairTarget
 from ..files import check_writable, write_folder_atomically
 from ..tables import EngineTable
+from .boosting import Engine
 from .card import MARKDOWN, markdown_card
 from .card_check import (
-    booster_facts,
     check_card,
     check_checksum,
     difference,
@@ -39,12 +37,17 @@ from .card_check import (
     with_checksum,
 )
 from .features import Feature, align, count_unseen, one_hot
+from .lightgbm import LIGHTGBM
+from .logistic import Linear
+from .xgboost import XGBOOST
 
 #: What ``card.json`` calls itself, and the version of its fields.
 FORMAT, SCHEMA_VERSION = "unsway-model", 1
 CARD = "card.json"
+#: Name → the library that grows the trees.
+BOOSTERS: dict[str, Engine] = {engine.name: engine for engine in (XGBOOST, LIGHTGBM)}
 #: Engine → the file its model is in.
-MODEL_FILES = {"logistic": "model.json", "xgboost": "model.json", "lightgbm": "model.txt"}
+MODEL_FILES = {engine.name: engine.model_file for engine in (Linear, XGBOOST, LIGHTGBM)}
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class SavedModel:
             return np.asarray(matrix @ self.coefficients + self.intercept)
         levels = {each.name: each.levels for each in self.features if each.kind == "category"}
         table = EngineTable(tuple(each.name for each in self.features), levels)
-        margin = _engine_margin(self.card["engine"], self.booster, table, table.matrix(frame))
+        margin = BOOSTERS[self.card["engine"]].margin(self.booster, table.code(frame))
         return np.asarray(margin, dtype=np.float64)
 
     def unseen(self, X: Any) -> dict[str, int]:
@@ -136,7 +139,7 @@ def save_model_folder(
     """
     path = check_model_folder(path, overwrite=overwrite)
     check_is_fitted(model)
-    engine = _engine_name(model)
+    engine = engine_name(model)
     features = tuple(_features_of(model) if features is None else features)
     content = _model_bytes(engine, model, features)
     card: dict[str, Any] = {
@@ -201,8 +204,8 @@ def load_model_folder(path: str | Path) -> SavedModel:
             card, features, coefficients=np.array(weights), intercept=float(stored["intercept"])
         )
     else:
-        booster = _engine_booster(engine, path / name)
-        found = difference(engine, booster_facts(engine, booster, content), features)
+        booster = _load_booster(BOOSTERS[engine], path / name)
+        found = difference(BOOSTERS[engine], booster, content, features)
         model = SavedModel(card, features, booster=booster)
     if found is not None:
         raise ValueError(
@@ -216,24 +219,21 @@ def load_model_folder(path: str | Path) -> SavedModel:
 # --- the engines ---------------------------------------------------------------------------------
 
 
-def _engine_name(model: Any) -> str:
-    name = type(model).__module__.rpartition(".")[2]
-    if name not in MODEL_FILES or not type(model).__module__.startswith(__package__ or ""):
+def engine_name(model: Any) -> str:
+    """Return what cards call the engine of an estimator, or say that it cannot be saved."""
+    name = getattr(getattr(model, "engine", None), "name", None)
+    if name not in MODEL_FILES:
         raise TypeError(
             f"{type(model).__name__} cannot be saved as a model folder; give a "
             "FairLogisticRegression, FairXGBClassifier or FairLGBMClassifier"
         )
-    return name
-
-
-def _engine_module(engine: str) -> Any:
-    return import_module(f".{engine}", __package__)
+    return str(name)
 
 
 def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
     """Return the model in the format of its engine."""
     if engine != "logistic":
-        return _booster_bytes(engine, model.booster_, features)
+        return _booster_bytes(BOOSTERS[engine], model.booster_, features)
     pairs = one_hot_columns(features)
     weights = model.coef_[0].tolist()
     if len(pairs) != len(weights):
@@ -246,41 +246,20 @@ def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
     return (json.dumps(stored, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _booster_bytes(engine: str, booster: Any, features: Sequence[Feature]) -> bytes:
-    content = (
-        bytes(booster.save_raw(raw_format="json"))
-        if engine == "xgboost"
-        else str(booster.model_to_string()).encode()
-    )
-    found = difference(engine, booster_facts(engine, booster, content), features)
+def _booster_bytes(engine: Engine, booster: Any, features: Sequence[Feature]) -> bytes:
+    content = engine.save(booster)
+    found = difference(engine, booster, content, features)
     if found is not None:
         raise ValueError(f"the features are not those of the model: {found}")
     return content
 
 
-def _engine_booster(engine: str, path: Path) -> Any:
-    package = _engine_module(engine).engine()
+def _load_booster(engine: Engine, path: Path) -> Any:
+    version = engine.version()  # says how to install a library that is not there
     try:
-        return package.Booster(model_file=str(path))
+        return engine.load(str(path))
     except Exception as error:
-        raise ValueError(f"{path} cannot be read by {engine} {package.__version__}") from error
-
-
-def _engine_margin(engine: str, booster: Any, table: EngineTable, matrix: NDArray[Any]) -> Any:
-    if engine == "lightgbm":
-        return booster.predict(matrix, raw_score=True)
-    kinds = ["c" if name in table.levels else "q" for name in table.names]
-    rows = (
-        _engine_module(engine)
-        .engine()
-        .DMatrix(
-            matrix,
-            feature_names=booster.feature_names,
-            feature_types=kinds,
-            enable_categorical=True,
-        )
-    )
-    return booster.predict(rows, output_margin=True)
+        raise ValueError(f"{path} cannot be read by {engine.name} {version}") from error
 
 
 def _features_of(model: Any) -> tuple[Feature, ...]:
@@ -305,7 +284,7 @@ def _versions(engine: str) -> dict[str, str]:
     found = {"unsway": __version__, "python": platform.python_version()}
     found |= {name: version(name) for name in ("numpy", "scikit-learn")}
     if engine != "logistic":
-        found[engine] = str(_engine_module(engine).engine().__version__)
+        found[engine] = BOOSTERS[engine].version()
     return found
 
 

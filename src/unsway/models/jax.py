@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any
 
@@ -109,7 +109,7 @@ class FairJaxLoss:
     strength: Any
     weight: Array | None = None
     shift: Array | None = None
-    loss: Loss = LogLoss()
+    loss: Loss = field(default_factory=LogLoss)
 
     @classmethod
     def of(cls, objective: Objective) -> FairJaxLoss:

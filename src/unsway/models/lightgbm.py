@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..core.fused import FusedDerivatives
 from ..extras import load
 from ..tables import CodedTable, EngineTable
-from .boosting import BoostedClassifier, BoosterSettings, Boosting, Derivatives
+from .boosting import BoostedClassifier, BoosterSettings, Boosting, Derivatives, ModelFacts
 from .objectives import TrainingObjective, training_objective
 from .training import Part
 
@@ -138,6 +138,7 @@ class LightGBM:
     model_file: ClassVar[str] = "model.txt"
     learning_rate_names: ClassVar[tuple[str, ...]] = ("learning_rate", "shrinkage_rate", "eta")
     default_learning_rate: ClassVar[float] = 0.1
+    objective: ClassVar[str] = "binary sigmoid:1"
     refused_params: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
             ("objective", "objective_type", "app", "application", "loss"),
@@ -171,6 +172,10 @@ class LightGBM:
             "columns of words are the categories",
         ),
     }
+
+    def version(self) -> str:
+        """Return the version of LightGBM."""
+        return str(lightgbm().__version__)
 
     def require(self, params: Mapping[str, Any]) -> None:
         """Raise, with the pip line, if LightGBM is not there."""
@@ -237,6 +242,28 @@ class LightGBM:
     def load(self, path: str) -> Any:
         """Read a model that LightGBM saved."""
         return lightgbm().Booster(model_file=path)
+
+    def facts(self, booster: Any, content: bytes) -> ModelFacts:
+        """Return what a booster and the header of its file say about themselves."""
+        header = content.decode("utf-8", "replace").partition("\nTree=")[0]
+        said = dict(line.split("=", 1) for line in header.split("\n") if "=" in line)
+        count, names = int(booster.num_feature()), booster.feature_name()
+        places = [f"Column_{position}" for position in range(count)]
+        ranges = said.get("feature_infos", "").split(" ")
+        told = {"[": False, "n": None}  # an interval, "none" for a constant; else the categories
+        trees = int(booster.num_model_per_iteration())
+        kinds = [told.get(each[:1], True) for each in ranges]
+        return ModelFacts(
+            objective=said.get("objective", "no objective"),
+            classes=2 if trees == 1 else trees,
+            n_features=count,
+            names=None if names == places else names,
+            categories=kinds if len(ranges) == count else None,
+        )
+
+    def stored_name(self, name: str) -> str:
+        """Return a name as it comes back: cut at a NUL, white space as underscores."""
+        return re.sub(r"\s", "_", name).partition("\0")[0]
 
 
 #: The one LightGBM there is.

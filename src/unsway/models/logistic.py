@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,13 @@ from ..groups import Groups
 from ..tables import holds_text
 from .margins import class_probabilities, likelier_class
 from .training import criterion_of, fit_for, read_rows, refit, strength_of
+
+
+class Linear:
+    """The name of a logistic regression in a card, and the file that it is saved in."""
+
+    name: ClassVar[str] = "logistic"
+    model_file: ClassVar[str] = "model.json"
 
 
 class FairLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -89,6 +96,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     >>> round(score_gap(data.y, p, sensitive_features=data.z), 2)
     0.03
     """
+
+    engine = Linear()
 
     def __init__(
         self,

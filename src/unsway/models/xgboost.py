@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
@@ -18,6 +20,7 @@ from .boosting import (
     Boosting,
     Derivatives,
     InexactForkError,
+    ModelFacts,
 )
 from .objectives import TrainingObjective, training_objective
 from .training import Part, refit
@@ -101,6 +104,7 @@ class XGBoost:
     model_file: ClassVar[str] = "model.json"
     learning_rate_names: ClassVar[tuple[str, ...]] = ("eta", "learning_rate")
     default_learning_rate: ClassVar[float] = 0.3
+    objective: ClassVar[str] = "binary:logistic"
     refused_params: ClassVar[Mapping[str, str]] = {
         "objective": "it trains a binary-logistic model",
         "base_score": "the margin starts at 0",
@@ -114,6 +118,10 @@ class XGBoost:
             "the schedule says when to stop",
         ),
     }
+
+    def version(self) -> str:
+        """Return the version of XGBoost."""
+        return str(xgboost().__version__)
 
     def require(self, params: Mapping[str, Any]) -> None:
         """Raise, with the pip line, if XGBoost or the device is not there."""
@@ -161,7 +169,8 @@ class XGBoost:
 
     def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> NDArray[Any]:
         """Return a finished model's margin."""
-        rows = xgboost().DMatrix(table.matrix, nthread=n_jobs, **matrix_options(table.layout))
+        options = {**matrix_options(table.layout), "feature_names": booster.feature_names}
+        rows = xgboost().DMatrix(table.matrix, nthread=n_jobs, **options)
         return np.asarray(booster.predict(rows, output_margin=True))
 
     def gains(self, booster: Any, n_features: int) -> NDArray[np.float64]:
@@ -176,9 +185,25 @@ class XGBoost:
 
     def load(self, path: str) -> Any:
         """Read a model that XGBoost saved."""
-        booster = xgboost().Booster()
-        booster.load_model(path)
-        return booster
+        return xgboost().Booster(model_file=path)
+
+    def facts(self, booster: Any, content: bytes) -> ModelFacts:
+        """Return what a booster says about itself."""
+        learner = json.loads(booster.save_config())["learner"]
+        sizes = learner["learner_model_param"]
+        types = booster.feature_types
+        return ModelFacts(
+            objective=learner["objective"]["name"],
+            classes=max(2, int(sizes["num_class"]), 1 + int(sizes.get("num_target", 1))),
+            n_features=int(booster.num_features()),
+            names=booster.feature_names,
+            categories=None if types is None else [each == "c" for each in types],
+        )
+
+    def stored_name(self, name: str) -> str:
+        """Return a name as it comes back: cut at a NUL, control characters written out."""
+        kept = name.partition("\0")[0]
+        return re.sub(r"[\x01-\x1f]", lambda found: f"\\u{ord(found[0]):04x}", kept)
 
 
 #: The one XGBoost there is.
