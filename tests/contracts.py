@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 
 import unsway
-from unsway.core import FORMS, Expansion, Objective, Penalty
+from unsway.core import FORMS, Expansion, LogLoss, Objective, Penalty
 from unsway.criteria import (
     NORMS,
     DirectEffect,
@@ -30,6 +30,9 @@ from unsway.criteria import (
     FairTarget,
     Parity,
 )
+from unsway.groups import Groups
+from unsway.outcome import Outcome
+from unsway.rows import Rows
 
 Floats = NDArray[np.float64]
 
@@ -109,12 +112,28 @@ class People:
     def margin(self) -> Floats:
         return logit(self.scores)
 
+    def checked(self, weights: Floats | None = None) -> Rows:
+        """Return the people as rows, with these weights or none."""
+        return rows_of(self.X, self.y, self.z, weights)
+
     def rows(self, chosen: NDArray[np.intp]) -> People:
         return People(*(array[chosen] for array in vars(self).values()))
 
     def repeated(self) -> People:
         """Return each row as often as its weight says."""
         return self.rows(np.repeat(np.arange(len(self.z)), self.weights.astype(int)))
+
+
+def rows_of(X: Any, y: Any, z: Any, weights: Any = None) -> Rows:
+    """Return rows of 0/1 labels and groups as they are, without any check."""
+    return Rows(
+        X=X,
+        outcome=Outcome(
+            values=np.asarray(y, dtype=float), loss=LogLoss(), classes=np.array([0, 1])
+        ),
+        groups=Groups(codes=np.asarray(z).astype(np.uint8), levels=(0, 1)),
+        weights=weights,
+    )
 
 
 def make_people(n: int = 60, seed: int = 0, separation: float = 1.0) -> People:
@@ -134,8 +153,37 @@ def make_people(n: int = 60, seed: int = 0, separation: float = 1.0) -> People:
 
 def penalty_of(criterion: Any, people: People, weights: Floats | None = None) -> Penalty:
     """Return the penalty that a criterion fitted on these people puts on their scores."""
-    fitted = criterion.fit(people.X, people.z, weights)
-    return fitted.penalty(people.y, people.z, weights)
+    rows = people.checked(weights)
+    return criterion.fit(rows).penalty(rows)
+
+
+def surrogate_of(fitted: Any, target: Any, z: Any, weights: Any = None) -> Any:
+    """Return the surrogate of labels or scores at the rows of a fitted direct effect."""
+    rows = rows_of(None, target, z, weights)
+    return fitted.criterion.design(rows, fitted.row_values).fit(target)
+
+
+def targets_of(fitted: Any, y: Any, z: Any, strength: float = 1.0) -> Any:
+    """Return the fair targets of labels at a strength."""
+    return fitted.objective(rows_of(None, y, z)).at(strength).shifted_target()
+
+
+def objective_of(
+    penalty: Penalty,
+    y: Any,
+    strength: float = 0.0,
+    sample_weight: Any = None,
+    shift: Any = None,
+) -> Objective:
+    """Return the log-loss of labels with a penalty beside it."""
+    return Objective(
+        LogLoss(),
+        y,
+        penalty=penalty,
+        shift=shift,
+        strength=strength,
+        sample_weight=sample_weight,
+    )
 
 
 def shifted_objective(
@@ -143,7 +191,7 @@ def shifted_objective(
 ) -> Objective:
     """Return the log-loss against labels shifted by a made-up effect, some beyond 0 and 1."""
     shift = (0.5 - people.z) * (0.9 * people.b - 0.2)
-    return Objective(Penalty.none(len(people.y)), people.y, strength, weights, shift)
+    return Objective(LogLoss(), people.y, shift=shift, strength=strength, sample_weight=weights)
 
 
 @st.composite
@@ -163,7 +211,7 @@ def objectives(draw: Callable[..., Any]) -> tuple[Objective, Floats]:
     penalty = penalty_of(criterion, people, weights)
     assume(is_smooth_at(penalty, people.scores))
     strength = draw(st.sampled_from([0.0, 0.3, 0.5, 0.9, 0.975]))
-    return Objective(penalty, people.y, strength, weights), people.margin
+    return objective_of(penalty, people.y, strength, weights), people.margin
 
 
 def is_smooth_at(penalty: Penalty, scores: Floats) -> bool:
@@ -265,10 +313,10 @@ def assert_some_rows_are_as_good_as_a_fit(criterion: Any, people: People) -> Non
     rows = np.arange(0, len(people.z), 2)
     rows[:4] = np.arange(4)
     part = people.rows(np.unique(rows))
-    fitted = criterion.fit(people.X, people.z)
+    fitted = criterion.fit(people.checked())
     expected = float(penalty_of(criterion, part).value(part.scores))
     for other in (fitted.take(np.unique(rows)), fitted.at(part.X)):
-        assert_close(other.penalty(part.y, part.z).value(part.scores), expected, 1e-9)
+        assert_close(other.penalty(part.checked()).value(part.scores), expected, 1e-9)
 
 
 def with_labels_swapped(people: People) -> People:

@@ -12,19 +12,21 @@ from contracts import (
     full_hessian,
     make_people,
     numerical_derivative,
+    objective_of,
     objectives,
     penalty_of,
+    rows_of,
     varied,
 )
 from hypothesis import given
 
-from unsway.core import Objective, diagonal
+from unsway.core import diagonal
 from unsway.criteria import Parity
 
 
 def objective_on(people, weights=None, **options):
     penalty = penalty_of(direct_effect(2, 1, **options), people, weights)
-    return Objective(penalty, people.y, 0.9, weights)
+    return objective_of(penalty, people.y, 0.9, weights)
 
 
 @varied
@@ -70,7 +72,7 @@ def test_bound_of_a_weighted_row_is_the_sum_of_its_copies(norm):
 def test_bound_on_four_rows_is_as_by_hand():
     # At the margin 0: (1−λ)/4 + η/2·λ·4·2·(½·¼)·(4·½·¼) with λ = ½, η = ½
     y, z = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 1.0, 0.0, 0.0])
-    objective = Objective(Parity().penalty(y, z), y, strength=0.5)
+    objective = objective_of(Parity().objective(rows_of(None, y, z)).penalty, y, strength=0.5)
     bound = diagonal(objective, objective.expand(np.zeros(4)), learning_rate=0.5)
     assert_close(bound, [0.125 + 0.0625] * 4, 1e-14)
 
@@ -119,7 +121,7 @@ def test_torch_gives_the_same_diagonals():
     people = make_people(30, seed=5)
     for norm in ("coefficient", "function"):
         objective = objective_on(people, people.weights, norm=norm)
-        there = Objective(
+        there = objective_of(
             objective.penalty.map(torch.as_tensor),
             torch.as_tensor(people.y),
             0.9,

@@ -9,8 +9,10 @@ from contracts import (
     assert_close,
     each_criterion,
     make_people,
+    objective_of,
     objectives,
     penalty_of,
+    rows_of,
     shifted_objective,
 )
 from contracts import varied as examples
@@ -18,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unsway import Parity
-from unsway.core import CURVATURES, Objective, diagonal, fused
+from unsway.core import CURVATURES, diagonal, fused
 from unsway.core.fused import FusedDerivatives
 
 each_curvature = pytest.mark.parametrize("curvature", CURVATURES)
@@ -58,14 +60,14 @@ def test_derivatives_equal_those_of_the_objective(curvature, case, block_rows, r
 def test_derivatives_are_exact_for_every_criterion(criterion, curvature, weighted):
     people = make_people(3_000, seed=1)
     weights = people.weights / 2 if weighted else None
-    objective = Objective(penalty_of(criterion, people, weights), people.y, 0.9, weights)
+    objective = objective_of(penalty_of(criterion, people, weights), people.y, 0.9, weights)
     assert_same(objective, people.margin.astype(np.float32), curvature)
 
 
 @pytest.mark.parametrize("block_rows", [1, 59, 60, 61])
 def test_the_size_of_a_block_does_not_matter(block_rows, monkeypatch):
     people = make_people(60)
-    objective = Objective(penalty_of(CRITERIA["direct effect (2,1)"], people), people.y, 0.9)
+    objective = objective_of(penalty_of(CRITERIA["direct effect (2,1)"], people), people.y, 0.9)
     whole = [part.copy() for part in FusedDerivatives(objective)(people.margin, 0.9)]
     monkeypatch.setattr(fused, "_BLOCK_ROWS", block_rows)
     for one, other in zip(FusedDerivatives(objective)(people.margin, 0.9), whole, strict=True):
@@ -74,7 +76,7 @@ def test_the_size_of_a_block_does_not_matter(block_rows, monkeypatch):
 
 def test_single_and_double_margins_give_the_same():
     people = make_people(100, seed=2)
-    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
+    objective = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
     margin = people.margin.astype(np.float32)
     derivatives = FusedDerivatives(objective)
     single = [part.copy() for part in derivatives(margin, 0.9)]
@@ -85,7 +87,7 @@ def test_single_and_double_margins_give_the_same():
 
 def test_each_call_brings_its_own_strength():
     people = make_people(50, seed=3)
-    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.0)
+    objective = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.0)
     derivatives = FusedDerivatives(objective)
     for strength in (0.0, 0.5, 0.975):
         gradient, _ = derivatives(people.margin, strength)
@@ -94,7 +96,7 @@ def test_each_call_brings_its_own_strength():
 
 def test_the_statistics_are_those_of_the_margin():
     people = make_people(500, seed=4)
-    objective = Objective(penalty_of(CRITERIA["direct effect (2,1)"], people), people.y, 0.5)
+    objective = objective_of(penalty_of(CRITERIA["direct effect (2,1)"], people), people.y, 0.5)
     derivatives = FusedDerivatives(objective)
     derivatives(people.margin, 0.5)
     assert_close(derivatives.statistics, objective.penalty.statistics(people.scores), 1e-5)
@@ -105,14 +107,16 @@ def test_derivatives_are_finite_in_the_far_tails(curvature):
     people = make_people(60, seed=5)
     margin = np.linspace(-500, 500, 60, dtype=np.float32)
     for criterion in CRITERIA.values():
-        objective = Objective(penalty_of(criterion, people), people.y, 0.975)
+        objective = objective_of(penalty_of(criterion, people), people.y, 0.975)
         for part in FusedDerivatives(objective, curvature)(margin, 0.975):
             assert np.isfinite(part).all()
 
 
 def test_both_are_single_precision_and_live_in_the_same_buffers():
     people = make_people(30)
-    derivatives = FusedDerivatives(Objective(penalty_of(CRITERIA["parity"], people), people.y, 0))
+    derivatives = FusedDerivatives(
+        objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0)
+    )
     first, second = derivatives(people.margin, 0.5), derivatives(people.margin, 0.9)
     assert [part.dtype for part in first] == [np.float32, np.float32]
     assert all(one is other for one, other in zip(first, second, strict=True))
@@ -120,7 +124,7 @@ def test_both_are_single_precision_and_live_in_the_same_buffers():
 
 def test_a_pickle_gives_the_same_and_leaves_the_buffers_behind():
     people = make_people(2_000, seed=6)
-    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
+    objective = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
     derivatives = FusedDerivatives(objective, "exact", 0.1)
     data = pickle.dumps(derivatives)
     again = pickle.loads(data)  # noqa: S301
@@ -131,7 +135,7 @@ def test_a_pickle_gives_the_same_and_leaves_the_buffers_behind():
 
 def test_an_unknown_curvature_is_refused_with_the_choices():
     people = make_people(20)
-    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
+    objective = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
     with pytest.raises(
         ValueError, match=r"unknown curvature 'gauss'; choose from adaptive, bound, exact"
     ):
@@ -141,15 +145,15 @@ def test_an_unknown_curvature_is_refused_with_the_choices():
 @pytest.mark.parametrize("strength", [-0.1, 1.0, np.nan])
 def test_a_strength_outside_its_range_is_refused(strength):
     people = make_people(20)
-    objective = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
+    objective = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
     with pytest.raises(ValueError, match="strength must be at least 0 and below 1"):
         FusedDerivatives(objective)(people.margin, strength)
 
 
 def parity_objective():
     z = np.repeat([1.0, 0.0], 50)
-    penalty = Parity().penalty(z, z)
-    return Objective(penalty, np.tile([0.0, 1.0], 50), 0.0), np.where(z == 1, 1.0, -1.0)
+    penalty = Parity().objective(rows_of(None, z, z)).penalty
+    return objective_of(penalty, np.tile([0.0, 1.0], 50), 0.0), np.where(z == 1, 1.0, -1.0)
 
 
 def test_adaptive_starts_as_the_bound():
@@ -211,7 +215,7 @@ def test_the_size_of_a_block_does_not_matter_to_shifted_labels(block_rows, monke
 
 def test_shifted_labels_without_strength_are_the_labels_to_the_last_bit():
     people = make_people(500, seed=8)
-    parity = Objective(penalty_of(CRITERIA["parity"], people), people.y, 0.0)
+    parity = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.0)
     shifted = FusedDerivatives(shifted_objective(people), "adaptive")(people.margin, 0.0)
     plain = FusedDerivatives(parity, "adaptive")(people.margin, 0.0)
     for one, other in zip(shifted, plain, strict=True):

@@ -11,13 +11,14 @@ from contracts import (
     direct_effect,
     make_people,
     numerical_derivative,
+    objective_of,
     penalty_of,
     shifted_objective,
 )
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from unsway.core import Objective, Penalty, newton
+from unsway.core import Penalty, newton
 from unsway.core.newton import LinearProblem, solve_semidefinite
 from unsway.criteria import Parity
 
@@ -29,7 +30,7 @@ def make_problem(n=300, seed=0, strength=0.9, criterion=None, weighted=False, **
     penalty = penalty_of(criterion or direct_effect(), people, weights)
     noise = np.random.default_rng(seed).normal(size=(n, 3))
     X = np.column_stack([people.b - 0.5, people.X[:, 1], noise])
-    return LinearProblem(Objective(penalty, people.y, strength, weights), X, **options)
+    return LinearProblem(objective_of(penalty, people.y, strength, weights), X, **options)
 
 
 def margin_of(problem, weights):
@@ -121,10 +122,10 @@ def test_weights_of_the_method_equal_repeated_rows():
     people = make_people(200, seed=3)
     repeated = people.repeated()
     X, X_repeated = (np.column_stack([p.b - 0.5, p.X[:, 1]]) for p in (people, repeated))
-    weighted = Objective(
+    weighted = objective_of(
         penalty_of(direct_effect(), people, people.weights), people.y, 0.9, people.weights
     )
-    copied = Objective(penalty_of(direct_effect(), repeated), repeated.y, 0.9)
+    copied = objective_of(penalty_of(direct_effect(), repeated), repeated.y, 0.9)
     one = LinearProblem(weighted, X).minimize(tol=1e-10)
     other = LinearProblem(copied, X_repeated).minimize(tol=1e-10)
     assert_close(one.weights, other.weights, 1e-7)
@@ -187,7 +188,7 @@ def test_a_wide_problem_builds_no_square_matrix_of_its_columns():
     n, p = 200, 2_500
     people = make_people(n, seed=2)
     X = np.random.default_rng(0).normal(size=(n, p))
-    objective = Objective(penalty_of(Parity(), people), people.y, 0.5)
+    objective = objective_of(penalty_of(Parity(), people), people.y, 0.5)
     tracemalloc.start()
     result = LinearProblem(objective, X, l2=0.1).minimize()
     _, peak = tracemalloc.get_traced_memory()
@@ -250,7 +251,7 @@ def test_shifted_labels_have_the_optimum_of_two_weighted_copies_of_each_row(stre
     problem = shifted_problem(strength, weighted)
     targets = problem.objective.shifted_target()
     inside = (targets >= 0) & (targets <= 1)
-    objective = Objective(
+    objective = objective_of(
         Penalty.none(int(inside.sum())),
         problem.objective.target[inside],
         strength,

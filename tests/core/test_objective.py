@@ -18,6 +18,7 @@ from contracts import (
     jax_float64,
     make_people,
     numerical_derivative,
+    objective_of,
     objectives,
     penalty_of,
     shifted_objective,
@@ -26,7 +27,7 @@ from contracts import (
 from hypothesis import given
 from sklearn.metrics import log_loss
 
-from unsway.core import Distance, Losses, Objective, Penalty, check_strength
+from unsway.core import Distance, Losses, Penalty, check_strength
 from unsway.core.curvature import diagonal
 
 LOG3 = np.log(3.0)
@@ -34,7 +35,7 @@ LOG3 = np.log(3.0)
 
 def objective_on(people, strength=0.9, weights=None, criterion=None):
     penalty = penalty_of(criterion or direct_effect(2, 1), people, weights)
-    return Objective(penalty, people.y, strength, weights)
+    return objective_of(penalty, people.y, strength, weights)
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def four_rows():
     """Return an objective on four rows whose scores are ¾, ¾, ½, ½ at the margin log 3, 0."""
     matrix = np.array([[0.5], [0.5], [-0.5], [-0.5]])
     penalty = Penalty(matrix, Distance.of(["match"], np.zeros(1)), names=("gap",))
-    objective = Objective(penalty, np.array([1.0, 1.0, 0.0, 1.0]), strength=0.5)
+    objective = objective_of(penalty, np.array([1.0, 1.0, 0.0, 1.0]), strength=0.5)
     return objective, np.array([LOG3, LOG3, 0.0, 0.0])
 
 
@@ -264,7 +265,9 @@ def test_two_workers_find_what_one_finds(norm, weighted):
 
     def work(rows):
         penalty = replace(whole.penalty, matrix=whole.penalty.matrix[rows], reduce=workers.reduce)
-        part = Objective(penalty, people.y[rows], 0.9, None if weights is None else weights[rows])
+        part = objective_of(
+            penalty, people.y[rows], 0.9, None if weights is None else weights[rows]
+        )
         expansion = part.expand(people.margin[rows])
         return part.total_weight, expansion, diagonal(part, expansion)
 
@@ -302,7 +305,9 @@ def test_a_strength_outside_its_range_is_refused_with_its_value(strength):
 @pytest.fixture
 def two_rows():
     """Return the log-loss on two rows of score ¾ and ½, their labels shifted by −.4 and +.2."""
-    objective = Objective(Penalty.none(2), np.array([1.0, 0.0]), 0.5, shift=np.array([-0.4, 0.2]))
+    objective = objective_of(
+        Penalty.none(2), np.array([1.0, 0.0]), 0.5, shift=np.array([-0.4, 0.2])
+    )
     return objective, np.array([LOG3, 0.0])
 
 
@@ -374,7 +379,7 @@ def test_two_workers_find_what_one_finds_of_shifted_labels():
 
     def work(rows):
         penalty = replace(whole.penalty, matrix=whole.penalty.matrix[rows], reduce=workers.reduce)
-        part = Objective(penalty, people.y[rows], 0.7, people.weights[rows], whole.shift[rows])
+        part = objective_of(penalty, people.y[rows], 0.7, people.weights[rows], whole.shift[rows])
         return part.expand(people.margin[rows])
 
     with ThreadPoolExecutor(2) as pool:

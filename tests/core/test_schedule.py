@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contracts import make_people, penalty_of
+from contracts import make_people, objective_of, penalty_of
 
-from unsway.core import Losses, Objective, Schedule
+from unsway.core import Losses, Schedule
 from unsway.core.newton import LinearProblem
 from unsway.criteria import Parity
 
@@ -238,7 +238,7 @@ class Descent:
 
 def test_gradient_descent_under_the_schedule_ends_near_the_newton_optimum():
     people = make_people(300, seed=5)
-    objective = Objective(penalty_of(Parity(), people), people.y, strength=0.9)
+    objective = objective_of(penalty_of(Parity(), people), people.y, strength=0.9)
     problem = LinearProblem(objective, np.column_stack([people.b - 0.5, people.X[:, 1]]))
     best = problem.minimize(tol=1e-10)
     model = Descent(problem)

@@ -16,6 +16,7 @@ from contracts import (
     each_criterion,
     make_people,
     penalty_of,
+    rows_of,
     with_groups_swapped,
     with_labels_swapped,
 )
@@ -99,43 +100,49 @@ def test_the_penalty_names_each_of_its_statistics_once(criterion):
 def test_fitting_leaves_the_criterion_as_it_was(criterion):
     fresh = clone(criterion)
     before = dict(vars(fresh))
-    fresh.fit(PEOPLE.X, PEOPLE.z)
+    fresh.fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
     assert vars(fresh) == before
 
 
 @each_criterion
 def test_a_fitted_criterion_can_be_pickled(criterion):
-    fitted = criterion.fit(PEOPLE.X, PEOPLE.z)
+    fitted = criterion.fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
     again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
-    one, other = (f.penalty(PEOPLE.y, PEOPLE.z).value(PEOPLE.scores) for f in (fitted, again))
+    one, other = (
+        f.penalty(rows_of(None, PEOPLE.y, PEOPLE.z)).value(PEOPLE.scores) for f in (fitted, again)
+    )
     assert one == other
 
 
 @each_criterion
 def test_a_criterion_keeps_its_protocol(criterion):
     assert isinstance(criterion, Criterion)
-    assert isinstance(criterion.fit(PEOPLE.X, PEOPLE.z), FittedCriterion)
+    assert isinstance(criterion.fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z)), FittedCriterion)
 
 
 @each_criterion
 def test_fitting_by_hand_is_the_same_as_letting_it_be_fitted(criterion):
-    by_hand = criterion.fit(PEOPLE.X, PEOPLE.z)
-    for fitted in (fit_criterion(criterion, PEOPLE.X, PEOPLE.z), by_hand):
-        again = fit_criterion(fitted, PEOPLE.X, PEOPLE.z)
-        expected = by_hand.penalty(PEOPLE.y, PEOPLE.z).value(PEOPLE.scores)
-        assert again.penalty(PEOPLE.y, PEOPLE.z).value(PEOPLE.scores) == expected
+    by_hand = criterion.fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
+    for fitted in (fit_criterion(criterion, rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z)), by_hand):
+        again = fit_criterion(fitted, rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
+        expected = by_hand.penalty(rows_of(None, PEOPLE.y, PEOPLE.z)).value(PEOPLE.scores)
+        assert again.penalty(rows_of(None, PEOPLE.y, PEOPLE.z)).value(PEOPLE.scores) == expected
 
 
 def test_letting_it_be_fitted_passes_the_weights_on():
     criterion, weights = DirectEffect(propensity=LogisticRegression()), 1 + 9 * PEOPLE.z
-    found = fit_criterion(criterion, PEOPLE.X, PEOPLE.z, weights).scores
-    assert_close(found, criterion.fit(PEOPLE.X, PEOPLE.z, weights).scores, 1e-12)
-    assert found.mean() > criterion.fit(PEOPLE.X, PEOPLE.z).scores.mean() + 0.1
+    found = fit_criterion(criterion, rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z, weights)).row_values
+    assert_close(
+        found, criterion.fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z, weights)).row_values, 1e-12
+    )
+    assert (
+        found.mean() > criterion.fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z)).row_values.mean() + 0.1
+    )
 
 
 def test_a_fitted_direct_effect_is_passed_on_untouched():
-    fitted = CRITERIA["direct effect (1,0)"].fit(PEOPLE.X, PEOPLE.z)
-    assert fit_criterion(fitted, PEOPLE.X, PEOPLE.z) is fitted
+    fitted = CRITERIA["direct effect (1,0)"].fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
+    assert fit_criterion(fitted, rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z)) is fitted
 
 
 @pytest.mark.parametrize("wrong", ["parity", None, 0.5])
@@ -143,7 +150,7 @@ def test_something_else_is_refused_with_examples_of_what_is_wanted(wrong):
     with pytest.raises(
         TypeError, match=r"such as FairTarget\(\), DirectEffect\(\) or Parity\(\); got"
     ):
-        fit_criterion(wrong, PEOPLE.X, PEOPLE.z)
+        fit_criterion(wrong, rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
 
 
 def test_criteria_tell_their_settings():

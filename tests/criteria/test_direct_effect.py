@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contracts import KnownScore, assert_close, direct_effect, make_people, penalty_of
+from contracts import (
+    KnownScore,
+    assert_close,
+    direct_effect,
+    make_people,
+    penalty_of,
+    rows_of,
+    surrogate_of,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import SplineTransformer
 
 from unsway import FairLogisticRegression, score_gap
-from unsway.criteria import DirectEffect, FittedDirectEffect, Parity
+from unsway.criteria import DirectEffect, FittedCriterion, Parity
 from unsway.datasets import make_synthetic, make_world
 from unsway.effects import Propensity
 
@@ -126,8 +134,8 @@ def test_function_norm_in_units_of_the_spread_of_b_is_the_same_for_any_line_of_i
     criterion = direct_effect(4, 1, norm="function", basis=basis)
 
     def distance(b):
-        fitted = FittedDirectEffect(criterion, Propensity(), b)
-        return fitted.penalty(people.y, people.z).value(people.scores) * b.var()
+        fitted = FittedCriterion(criterion, b, Propensity())
+        return fitted.penalty(rows_of(None, people.y, people.z)).value(people.scores) * b.var()
 
     expected = distance(people.b)
     for line in (1 - people.b, 0.3 + people.b, 0.25 + 0.5 * people.b):
@@ -152,9 +160,9 @@ def test_function_norm_knows_the_largest_curvature_of_its_statistics(weighted):
 @pytest.mark.parametrize("degrees", [(1, 0), (3, 1)], ids=str)
 def test_the_fair_curve_itself_costs_nothing(options, degrees):
     people = make_people(80, seed=11)
-    fitted = direct_effect(*degrees, **options).fit(people.X, people.z)
-    fair = fitted.surrogate(people.y, people.z).fair(people.b)
-    found = fitted.penalty(people.y, people.z).value(fair)
+    fitted = direct_effect(*degrees, **options).fit(rows_of(people.X, people.y, people.z))
+    fair = surrogate_of(fitted, people.y, people.z).fair(people.b)
+    found = fitted.penalty(rows_of(None, people.y, people.z)).value(fair)
     assert found == pytest.approx(0.0, abs=1e-18)
 
 
@@ -184,7 +192,9 @@ def synthetic():
 @pytest.mark.parametrize("outcome_degree", [1, 2, 3])
 def test_with_the_true_propensity_a_blind_score_has_no_effect_of_z(synthetic, outcome_degree):
     data, _, X, z, _ = synthetic
-    surrogate = direct_effect(outcome_degree).fit(X, z).surrogate(data.fair_score, z)
+    surrogate = surrogate_of(
+        direct_effect(outcome_degree).fit(rows_of(X, np.zeros_like(z), z)), data.fair_score, z
+    )
     left = z - data.propensity
     residual = data.fair_score - surrogate.outcome(z, data.propensity)
     standard_error = np.sqrt((left**2 * residual**2).sum()) / (left**2).sum()
@@ -194,12 +204,12 @@ def test_with_the_true_propensity_a_blind_score_has_no_effect_of_z(synthetic, ou
 def test_a_blind_score_is_steeper_than_the_fair_curve_by_half_the_effect(synthetic):
     # E[p|b] = E[y|z=0,b] + b·MFCDE(b): the slope α₁ + β₀, not α₁
     data, criterion, X, z, y = synthetic
-    fitted = criterion.fit(X, z)
-    labels = fitted.surrogate(y, z)
+    fitted = criterion.fit(rows_of(X, np.zeros_like(z), z))
+    labels = surrogate_of(fitted, y, z)
     margin = data.X @ data.coefficients
     at_one, at_zero = (1 / (1 + np.exp(-margin - shift)) for shift in (1.25, 0.0))
     blind = data.propensity * at_one + (1 - data.propensity) * at_zero
-    slope = fitted.surrogate(blind, z).outcome_coefficients[1]
+    slope = surrogate_of(fitted, blind, z).outcome_coefficients[1]
     expected = labels.outcome_coefficients[1] + labels.effect_coefficients[0]
     assert slope == pytest.approx(expected, abs=0.02)
     assert slope > labels.fair_coefficients[1] + 0.1
@@ -207,7 +217,7 @@ def test_a_blind_score_is_steeper_than_the_fair_curve_by_half_the_effect(synthet
 
 def test_the_oracle_fair_score_costs_less_than_a_blind_one(synthetic):
     data, criterion, X, z, y = synthetic
-    penalty = criterion.fit(X, z).penalty(y, z)
+    penalty = criterion.fit(rows_of(X, np.zeros_like(z), z)).penalty(rows_of(None, y, z))
     blind = LogisticRegression().fit(data.X, data.y).predict_proba(data.X)[:, 1]
     assert penalty.value(data.fair_score) < penalty.value(blind) / 20
 
@@ -215,31 +225,31 @@ def test_the_oracle_fair_score_costs_less_than_a_blind_one(synthetic):
 def test_a_bare_classifier_is_wrapped_in_a_propensity():
     people = make_people(80)
     fitted = DirectEffect(propensity=LogisticRegression()).fit(people.X, people.z)
-    assert isinstance(fitted.propensity, Propensity)
+    assert isinstance(fitted.model, Propensity)
     expected = LogisticRegression().fit(people.X, people.z).predict_proba(people.X)[:, 1]
-    assert_close(fitted.scores, expected, 1e-12)
+    assert_close(fitted.row_values, expected, 1e-12)
 
 
 def test_a_given_propensity_is_copied_before_it_is_fitted():
     people, given = make_people(80), Propensity(KnownScore(), clip=0.2)
-    fitted = DirectEffect(propensity=given).fit(people.X, people.z)
+    fitted = DirectEffect(propensity=given).fit(rows_of(people.X, people.y, people.z))
     assert not hasattr(given, "model_")
-    assert_close(fitted.scores, np.clip(people.b, 0.2, 0.8), 1e-12)
+    assert_close(fitted.row_values, np.clip(people.b, 0.2, 0.8), 1e-12)
 
 
 def test_without_a_choice_the_propensity_is_the_default_one():
     people = make_people(200, seed=1)
-    fitted = DirectEffect().fit(people.X, people.z)
-    assert_close(fitted.scores, Propensity().fit_predict(people.X, people.z), 1e-12)
+    fitted = DirectEffect().fit(rows_of(people.X, people.y, people.z))
+    assert_close(fitted.row_values, Propensity().fit_predict(people.X, people.z), 1e-12)
 
 
 def test_out_of_fold_scores_are_kept_at_the_rows_and_not_recomputed():
     people = make_people(200, seed=1)
     propensity = Propensity(LogisticRegression(), cross_fit=True)
-    fitted = DirectEffect(propensity=propensity).fit(people.X, people.z)
+    fitted = DirectEffect(propensity=propensity).fit(rows_of(people.X, people.y, people.z))
     rows = np.arange(0, 200, 3)
-    assert (fitted.take(rows).scores == fitted.scores[rows]).all()
-    assert abs(fitted.at(people.X).scores - fitted.scores).max() > 1e-4
+    assert (fitted.take(rows).row_values == fitted.row_values[rows]).all()
+    assert abs(fitted.at(people.X).row_values - fitted.row_values).max() > 1e-4
 
 
 def test_sample_weights_reach_the_propensity():
@@ -247,12 +257,12 @@ def test_sample_weights_reach_the_propensity():
     weights = 1 + 9 * people.z
     fitted = DirectEffect(propensity=LogisticRegression()).fit(people.X, people.z, weights)
     expected = LogisticRegression().fit(people.X, people.z, weights).predict_proba(people.X)[:, 1]
-    assert_close(fitted.scores, expected, 1e-12)
+    assert_close(fitted.row_values, expected, 1e-12)
 
 
 def test_the_scores_of_people_do_not_show_in_a_printed_criterion():
     people = make_people(80)
-    assert "array" not in repr(direct_effect().fit(people.X, people.z))
+    assert "array" not in repr(direct_effect().fit(rows_of(people.X, people.y, people.z)))
 
 
 # --- the base rate -------------------------------------------------------------------------------
@@ -283,9 +293,9 @@ def test_a_fair_base_rate_adds_the_squared_distance_of_the_means(options, weight
 @each_norm
 def test_a_fair_base_rate_leaves_the_fair_curve_itself_free_of_cost(options):
     people = make_people(80, seed=11)
-    fitted = direct_effect(base_rate="fair", **options).fit(people.X, people.z)
-    fair = fitted.surrogate(people.y, people.z).fair(people.b)
-    penalty = fitted.penalty(people.y, people.z)
+    fitted = direct_effect(base_rate="fair", **options).fit(rows_of(people.X, people.y, people.z))
+    fair = surrogate_of(fitted, people.y, people.z).fair(people.b)
+    penalty = fitted.penalty(rows_of(None, people.y, people.z))
     assert penalty.value(fair) == pytest.approx(0.0, abs=1e-18)
     assert penalty.value(fair + 0.1) == pytest.approx(0.01, rel=1e-9)
 
@@ -308,8 +318,8 @@ def base_rates(world, base_rate):
     model = FairLogisticRegression(criterion, strength=0.975)
     p = model.fit(data.X, data.y, sensitive_features=data.z).predict_proba(data.X)[:, 1]
     z, y = data.z.astype(float), data.y.astype(float)
-    fitted = criterion.fit(data.X, z)
-    return p.mean(), fitted.surrogate(y, z).fair(fitted.scores).mean(), y.mean()
+    fitted = criterion.fit(rows_of(data.X, np.zeros_like(z), z))
+    return p.mean(), surrogate_of(fitted, y, z).fair(fitted.row_values).mean(), y.mean()
 
 
 def test_a_fair_base_rate_moves_the_mean_score_where_a_group_is_small():
@@ -364,4 +374,4 @@ def test_the_two_sided_form_is_the_default():
 def test_an_unknown_base_rate_is_refused_with_the_choices():
     people = make_people(80)
     with pytest.raises(ValueError, match=r"unknown base_rate 'fixed'; choose from free, fair"):
-        direct_effect(base_rate="fixed").fit(people.X, people.z)
+        direct_effect(base_rate="fixed").fit(rows_of(people.X, people.y, people.z))

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from contracts import direct_effect, make_people, penalty_of
+from contracts import direct_effect, make_people, penalty_of, rows_of
 
 from unsway.criteria import DirectEffect
 from unsway.effects import IllPosedSurrogateError, OverlapWarning
@@ -52,14 +52,14 @@ def test_too_few_rows_are_refused_with_both_numbers():
 
 
 def test_a_single_group_is_refused():
-    fitted = direct_effect().fit(PEOPLE.X, PEOPLE.z)
+    fitted = direct_effect().fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
     with pytest.raises(IllPosedSurrogateError, match=r"z is 1 for every row; both groups are"):
-        fitted.penalty(PEOPLE.y, np.ones(80))
+        fitted.penalty(rows_of(None, PEOPLE.y, np.ones(80)))
 
 
 def test_splines_are_refused_in_the_coefficient_norm():
     with pytest.raises(ValueError, match=r"'spline' has no coefficients.*use norm='function'"):
-        direct_effect(basis="spline").fit(PEOPLE.X, PEOPLE.z)
+        direct_effect(basis="spline").fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
 
 
 @pytest.mark.parametrize("name", ["norm", "basis", "form"])
@@ -71,7 +71,7 @@ def test_an_unknown_choice_is_refused_by_name_with_the_choices(name):
     }
     expected = rf"unknown {name} 'cubic'; choose from {choices[name]}"
     with pytest.raises(ValueError, match=expected):
-        direct_effect(**{name: "cubic"}).fit(PEOPLE.X, PEOPLE.z)
+        direct_effect(**{name: "cubic"}).fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
 
 
 @pytest.mark.parametrize(
@@ -85,19 +85,23 @@ def test_an_unknown_choice_is_refused_by_name_with_the_choices(name):
 )
 def test_a_wrong_degree_is_refused_with_its_value(degrees, expected):
     with pytest.raises(ValueError, match=expected):
-        direct_effect(*degrees).fit(PEOPLE.X, PEOPLE.z)
+        direct_effect(*degrees).fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
 
 
 def test_numpy_integers_serve_as_degrees():
-    fitted = direct_effect(np.int64(2), np.int32(0)).fit(PEOPLE.X, PEOPLE.z)
-    assert fitted.penalty(PEOPLE.y, PEOPLE.z).names == ("alpha_1", "alpha_2", "beta_0")
+    fitted = direct_effect(np.int64(2), np.int32(0)).fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
+    assert fitted.penalty(rows_of(None, PEOPLE.y, PEOPLE.z)).names == (
+        "alpha_1",
+        "alpha_2",
+        "beta_0",
+    )
 
 
 def test_a_criterion_fitted_on_other_rows_is_refused_with_a_way_out():
-    fitted = direct_effect().fit(PEOPLE.X, PEOPLE.z)
+    fitted = direct_effect().fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
     expected = r"fitted on 80 rows but z has 50; use at\(X\) for other rows"
     with pytest.raises(ValueError, match=expected):
-        fitted.penalty(PEOPLE.y[:50], PEOPLE.z[:50])
+        fitted.penalty(rows_of(None, PEOPLE.y[:50], PEOPLE.z[:50]))
 
 
 def test_settings_are_checked_before_the_propensity_is_fitted():
@@ -113,19 +117,23 @@ def test_an_effect_degree_not_below_the_outcome_degree_is_warned_of_with_the_num
         rf"outcome_degree={effect + 1} avoids that"
     )
     with pytest.warns(UserWarning, match=expected):
-        direct_effect(*degrees).fit(PEOPLE.X, PEOPLE.z)
+        direct_effect(*degrees).fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
 
 
 def test_the_papers_degrees_of_one_and_one_work_after_the_warning():
     with pytest.warns(UserWarning, match="effect_degree=1"):
-        fitted = direct_effect(1, 1).fit(PEOPLE.X, PEOPLE.z)
-    assert fitted.penalty(PEOPLE.y, PEOPLE.z).names == ("alpha_1", "beta_0", "beta_1")
+        fitted = direct_effect(1, 1).fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
+    assert fitted.penalty(rows_of(None, PEOPLE.y, PEOPLE.z)).names == (
+        "alpha_1",
+        "beta_0",
+        "beta_1",
+    )
 
 
 def test_an_effect_of_higher_degree_raises_the_outcomes_to_its_own():
     with pytest.warns(UserWarning, match="effect_degree=2"):
-        fitted = direct_effect(1, 2).fit(PEOPLE.X, PEOPLE.z)
-    names = fitted.penalty(PEOPLE.y, PEOPLE.z).names
+        fitted = direct_effect(1, 2).fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
+    names = fitted.penalty(rows_of(None, PEOPLE.y, PEOPLE.z)).names
     assert names == ("alpha_1", "alpha_2", "beta_0", "beta_1", "beta_2")
 
 
@@ -133,13 +141,13 @@ def test_a_propensity_mostly_near_zero_and_one_is_warned_of_with_its_share():
     people = with_scores(np.r_[np.tile([0.01, 0.99], 30), np.linspace(0.1, 0.9, 20)])
     expected = r"75% of the propensity scores lie outside \[0.05, 0.95\] \(more than 60%\)"
     with pytest.warns(OverlapWarning, match=expected):
-        direct_effect().fit(people.X, people.z)
+        direct_effect().fit(rows_of(people.X, people.y, people.z))
 
 
 def test_the_share_to_warn_at_is_the_users():
     people = with_scores(np.r_[np.tile([0.01, 0.99], 30), np.linspace(0.1, 0.9, 20)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        direct_effect(max_extreme_share=0.75).fit(people.X, people.z)
+        direct_effect(max_extreme_share=0.75).fit(rows_of(people.X, people.y, people.z))
     with pytest.warns(OverlapWarning, match=r"more than 70%"):
-        direct_effect(max_extreme_share=0.7).fit(people.X, people.z)
+        direct_effect(max_extreme_share=0.7).fit(rows_of(people.X, people.y, people.z))

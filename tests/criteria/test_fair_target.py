@@ -16,6 +16,8 @@ from contracts import (
     fair_target,
     make_people,
     mixed_columns,
+    rows_of,
+    targets_of,
 )
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -27,7 +29,6 @@ from unsway.criteria import (
     DirectEffect,
     FairTarget,
     FittedCriterion,
-    FittedFairTarget,
     Parity,
     choose_strength,
     fit_criterion,
@@ -39,7 +40,7 @@ from unsway.folds import fold_numbers
 
 def with_effect(effect):
     """Return a fitted fair target whose effect is known."""
-    return FittedFairTarget(FairTarget(), None, np.asarray(effect, dtype=float))
+    return FittedCriterion(FairTarget(), None, np.asarray(effect, dtype=float))
 
 
 def truth_of(data, world_effect=1.25):
@@ -59,7 +60,7 @@ def data():
 
 
 def fit(criterion, people, weights=None):
-    return criterion.fit(people.X, people.z, weights, y=people.y)
+    return criterion.fit(rows_of(people.X, people.y, people.z, weights))
 
 
 # --- the formula ---------------------------------------------------------------------------------
@@ -68,17 +69,17 @@ def fit(criterion, people, weights=None):
 def test_targets_are_as_by_hand():
     fitted = with_effect([0.4, 0.4, -0.2, -0.2])
     y, z = np.array([1.0, 0.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
-    assert_close(fitted.targets(y, z), [0.8, 0.2, 1.1, -0.1], 1e-14)
-    assert_close(fitted.targets(y, z, 0.5), [0.9, 0.1, 1.05, -0.05], 1e-14)
+    assert_close(targets_of(fitted, y, z), [0.8, 0.2, 1.1, -0.1], 1e-14)
+    assert_close(targets_of(fitted, y, z, 0.5), [0.9, 0.1, 1.05, -0.05], 1e-14)
 
 
 def test_the_objective_is_the_log_loss_against_the_targets(people):
     fitted = fit(fair_target(), people, people.weights)
-    objective = fitted.objective(people.y, people.z, people.weights)
+    objective = fitted.objective(rows_of(None, people.y, people.z, people.weights))
     assert objective.strength == 0.0
     np.testing.assert_array_equal(objective.sample_weight, people.weights)
     for strength in (0.0, 0.5, 1.0):
-        targets = fitted.targets(people.y, people.z, strength)
+        targets = targets_of(fitted, people.y, people.z, strength)
         assert_close(objective.at(strength).shifted_target(), targets, 1e-14)
 
 
@@ -90,7 +91,7 @@ def test_targets_average_to_the_fair_score_at_each_x_where_the_effect_is_true():
     for _ in range(draws):
         z = (rng.random(40) < data.propensity).astype(int)
         y = (rng.random(40) < outcome[np.arange(40), z]).astype(float)
-        total += fitted.targets(y, z.astype(float))
+        total += targets_of(fitted, y, z.astype(float))
     assert abs(total / draws - data.fair_score).max() < 4 * 0.5 / np.sqrt(draws)
 
 
@@ -98,7 +99,7 @@ def test_targets_average_to_the_fair_score_at_each_x_where_the_effect_is_true():
 def test_the_gap_of_the_targets_is_symnie(world):
     data = make_world(world, 8_000, random_state=2)
     z, y = data.z.astype(float), data.y.astype(float)
-    targets = fair_target().fit(data.X, z, y=y).targets(y, z)
+    targets = targets_of(fair_target().fit(rows_of(data.X, y, z)), y, z)
     one, zero = targets[z == 1], targets[z == 0]
     standard_error = np.sqrt(one.var() / len(one) + zero.var() / len(zero))
     assert abs(one.mean() - zero.mean() - data.effects.symNIE) < 3 * standard_error
@@ -106,27 +107,27 @@ def test_the_gap_of_the_targets_is_symnie(world):
 
 def test_targets_outside_zero_and_one_are_kept(people):
     fitted = fit(fair_target(), people)
-    targets = fitted.targets(people.y, people.z)
+    targets = targets_of(fitted, people.y, people.z)
     assert targets.min() < -0.01
     assert targets.max() > 1.01
-    assert_close(targets - people.y, (0.5 - people.z) * fitted.effect, 1e-12)
+    assert_close(targets - people.y, (0.5 - people.z) * fitted.row_values, 1e-12)
 
 
 def test_swapping_the_groups_changes_no_target(people):
     # but for the folds, which do not depend on what the levels are called
-    swapped = fair_target().fit(people.X, 1 - people.z, y=people.y)
+    swapped = fair_target().fit(rows_of(people.X, people.y, 1 - people.z))
     assert_close(
-        swapped.targets(people.y, 1 - people.z),
-        fit(fair_target(), people).targets(people.y, people.z),
+        targets_of(swapped, people.y, 1 - people.z),
+        targets_of(fit(fair_target(), people), people.y, people.z),
         1e-8,
     )
 
 
 def test_swapping_the_labels_mirrors_every_target(people):
-    swapped = fair_target().fit(people.X, people.z, y=1 - people.y)
+    swapped = fair_target().fit(rows_of(people.X, 1 - people.y, people.z))
     assert_close(
-        swapped.targets(1 - people.y, people.z),
-        1 - fit(fair_target(), people).targets(people.y, people.z),
+        targets_of(swapped, 1 - people.y, people.z),
+        1 - targets_of(fit(fair_target(), people), people.y, people.z),
         1e-8,
     )
 
@@ -147,14 +148,14 @@ def test_the_effect_is_what_a_loop_over_the_folds_gives(people):
             for level in (0, 1)
         )
         expected[test] = one - zero
-    assert_close(fitted.effect, expected, 1e-12)
+    assert_close(fitted.row_values, expected, 1e-12)
     assert fitted.conditional_effect.correction.size == 0
 
 
 def test_the_correction_is_a_line_in_the_propensity(people):
     plain = fit(fair_target(correction_degree=None), people)
     corrected = fit(fair_target(), people)
-    added = corrected.effect - plain.effect
+    added = corrected.row_values - plain.row_values
     folds, b = fold_numbers(people.X, people.z, 2, 0, ties=[people.y]), np.empty(400)
     for fold in range(2):
         model = clone(EXACT).fit(people.X[folds != fold], people.z[folds != fold])
@@ -178,7 +179,7 @@ def test_no_effect_comes_from_a_model_that_saw_the_row():
     options = {"outcome_model": memory, "propensity_model": EXACT, "correction_degree": None}
     own = np.empty((2, 600))
     for position, cv in enumerate((1, 2)):
-        effect = FairTarget(cv=cv, **options).fit(X, z, y=y).effect
+        effect = FairTarget(cv=cv, **options).fit(rows_of(X, y, z)).row_values
         other = np.where(z == 1, y - effect, y + effect)  # μ̂ of the other level, if its own is y
         own[position] = np.isin(other, (0.0, 1.0))
     assert own[0].all()
@@ -186,7 +187,7 @@ def test_no_effect_comes_from_a_model_that_saw_the_row():
 
 
 def test_another_seed_gives_other_folds(people):
-    one, other = (fit(fair_target(random_state=seed), people).effect for seed in (0, 1))
+    one, other = (fit(fair_target(random_state=seed), people).row_values for seed in (0, 1))
     assert abs(one - other).max() > 1e-4
 
 
@@ -196,25 +197,25 @@ def test_row_order_does_not_matter(criterion, people):
     shuffled = people.rows(order)
     one = fit(criterion, people, people.weights)
     other = fit(criterion, shuffled, shuffled.weights)
-    assert_close(other.effect, one.effect[order], 1e-9)
-    assert_close(other.conditional_effect(people.X), one.conditional_effect(people.X), 1e-9)
+    assert_close(other.row_values, one.row_values[order], 1e-9)
+    assert_close(other.model.predict(people.X), one.model.predict(people.X), 1e-9)
 
 
 @each_fair_target
 def test_row_order_does_not_matter_where_many_rows_are_alike(criterion, data):
     X, z, y = np.round(data.X[:, [0, 10, 14]]), data.z.astype(float), data.y.astype(float)
     order = np.random.default_rng(1).permutation(len(y))
-    one = criterion.fit(X, z, y=y)
+    one = criterion.fit(rows_of(X, y, z))
     other = criterion.fit(X[order], z[order], y=y[order])
     assert len(np.unique(X, axis=0)) < len(X) / 4
-    assert_close(other.conditional_effect(X), one.conditional_effect(X), 1e-9)
+    assert_close(other.model.predict(X), one.model.predict(X), 1e-9)
 
 
 def test_row_order_does_not_matter_to_the_default_models():
     people = make_people(300, seed=5)
     order = np.random.default_rng(1).permutation(300)
     one, other = fit(FairTarget(), people), fit(FairTarget(), people.rows(order))
-    assert_close(other.effect, one.effect[order], 1e-6)
+    assert_close(other.row_values, one.row_values[order], 1e-6)
 
 
 @pytest.mark.parametrize("degree", [None, 1])
@@ -223,7 +224,7 @@ def test_with_one_fold_weights_equal_repeated_rows(people, degree):
     criterion = fair_target(cv=1, correction_degree=degree)
     weighted, copied = fit(criterion, people, people.weights), fit(criterion, people.repeated())
     owner = np.repeat(np.arange(400), people.weights.astype(int))
-    assert_close(copied.effect, weighted.effect[owner], 1e-8)
+    assert_close(copied.row_values, weighted.row_values[owner], 1e-8)
 
 
 def test_equal_weights_are_as_good_as_none(people):
@@ -231,7 +232,9 @@ def test_equal_weights_are_as_good_as_none(people):
     free = clone(EXACT).set_params(C=np.inf)
     criterion = fair_target(outcome_model=free, propensity_model=free)
     assert_close(
-        fit(criterion, people, np.full(400, 2.5)).effect, fit(criterion, people).effect, 1e-7
+        fit(criterion, people, np.full(400, 2.5)).row_values,
+        fit(criterion, people).row_values,
+        1e-7,
     )
 
 
@@ -239,9 +242,9 @@ def test_rows_without_weight_have_no_say(people):
     weights = np.where(np.arange(400) < 350, 1.0, 0.0)
     changed = people.y.copy()
     changed[350:] = 1 - changed[350:]
-    one = fair_target().fit(people.X, people.z, weights, y=people.y)
-    other = fair_target().fit(people.X, people.z, weights, y=changed)
-    assert_close(other.effect, one.effect, 1e-8)
+    one = fair_target().fit(rows_of(people.X, people.y, people.z, weights))
+    other = fair_target().fit(rows_of(people.X, changed, people.z, weights))
+    assert_close(other.row_values, one.row_values, 1e-8)
 
 
 def test_the_correction_mends_outcome_models_that_hardly_see_anything():
@@ -251,7 +254,9 @@ def test_the_correction_mends_outcome_models_that_hardly_see_anything():
     truth = (outcome[:, 1] - outcome[:, 0]).mean()
     deaf = LogisticRegression(C=1e-5)
     raw, mended = (
-        fair_target(outcome_model=deaf, correction_degree=degree).fit(data.X, z, y=y).effect.mean()
+        fair_target(outcome_model=deaf, correction_degree=degree)
+        .fit(data.X, z, y=y)
+        .row_values.mean()
         for degree in (None, 1)
     )
     assert raw > truth + 0.1
@@ -264,7 +269,7 @@ def test_the_correction_mends_outcome_models_that_hardly_see_anything():
 def test_some_rows_keep_their_effect(people):
     fitted = fit(fair_target(), people)
     rows = np.arange(0, 400, 3)
-    np.testing.assert_array_equal(fitted.take(rows).effect, fitted.effect[rows])
+    np.testing.assert_array_equal(fitted.take(rows).row_values, fitted.row_values[rows])
     assert fitted.take(rows).n_rows == len(rows)
 
 
@@ -273,13 +278,15 @@ def test_other_rows_get_the_mean_of_the_folds_models(people):
     others = make_people(50, seed=9)
     found = fitted.at(others.X)
     assert found.n_rows == 50
-    np.testing.assert_array_equal(found.effect, fitted.conditional_effect(others.X))
-    assert abs(fitted.at(people.X).effect - fitted.effect).max() > 1e-4  # not those out of fold
+    np.testing.assert_array_equal(found.row_values, fitted.model.predict(others.X))
+    assert (
+        abs(fitted.at(people.X).row_values - fitted.row_values).max() > 1e-4
+    )  # not those out of fold
 
 
 def test_with_one_fold_the_same_rows_have_the_same_effect(people):
     fitted = fit(fair_target(cv=1), people)
-    assert_close(fitted.at(people.X).effect, fitted.effect, 1e-12)
+    assert_close(fitted.at(people.X).row_values, fitted.row_values, 1e-12)
 
 
 @each_container
@@ -288,11 +295,13 @@ def test_every_container_gives_the_same_effect(container):
     del columns["empty"]  # words to some containers, numbers to others
     y = np.random.default_rng(1).integers(0, 2, len(z)).astype(float)
     criterion = FairTarget(max_extreme_share=1.0)
-    found = criterion.fit(container(columns), z, y=y)
-    expected = criterion.fit(CONTAINERS["pandas"](columns), z, y=y)
-    assert_close(found.effect, expected.effect, 1e-9)
+    found = criterion.fit(rows_of(container(columns), y, z))
+    expected = criterion.fit(rows_of(CONTAINERS["pandas"](columns), y, z))
+    assert_close(found.row_values, expected.row_values, 1e-9)
     assert_close(
-        found.at(container(columns)).effect, expected.at(CONTAINERS["pandas"](columns)).effect, 1e-9
+        found.at(container(columns)).row_values,
+        expected.at(CONTAINERS["pandas"](columns)).row_values,
+        1e-9,
     )
 
 
@@ -311,9 +320,9 @@ def test_it_keeps_the_protocol_of_criteria(criterion, people):
 @each_fair_target
 def test_fitting_by_hand_is_the_same_as_letting_it_be_fitted(criterion, people):
     by_hand = fit(criterion, people, people.weights)
-    let = fit_criterion(criterion, people.X, people.z, people.weights, y=people.y)
-    np.testing.assert_array_equal(let.effect, by_hand.effect)
-    assert fit_criterion(let, people.X, people.z) is let
+    let = fit_criterion(criterion, rows_of(people.X, people.y, people.z, people.weights))
+    np.testing.assert_array_equal(let.row_values, by_hand.row_values)
+    assert fit_criterion(let, rows_of(people.X, people.y, people.z)) is let
 
 
 @each_fair_target
@@ -328,8 +337,8 @@ def test_fitting_leaves_the_criterion_as_it_was(criterion, people):
 def test_a_fitted_fair_target_can_be_pickled(criterion, people):
     fitted = fit(criterion, people)
     again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
-    np.testing.assert_array_equal(again.effect, fitted.effect)
-    np.testing.assert_array_equal(again.at(people.X).effect, fitted.at(people.X).effect)
+    np.testing.assert_array_equal(again.row_values, fitted.row_values)
+    np.testing.assert_array_equal(again.at(people.X).row_values, fitted.at(people.X).row_values)
 
 
 def test_parameters_reach_into_the_models():
@@ -349,9 +358,9 @@ def test_it_prints_its_settings_and_no_row(people):
     "criterion", [FairTarget(), FAIR_TARGETS["fair target"]], ids=["default", "exact"]
 )
 def test_a_fitted_fair_target_holds_no_sensitive_value(criterion, data):
-    fitted = criterion.fit(data.X, data.z.astype(float), y=data.y.astype(float))
+    fitted = criterion.fit(rows_of(data.X, data.y.astype(float), data.z.astype(float)))
     kept = pickle.dumps(fitted)
-    assert fitted.effect.tobytes() in kept  # what is kept would be found
+    assert fitted.row_values.tobytes() in kept  # what is kept would be found
     folds = fold_numbers(data.X, data.z.astype(float), 2, 0, ties=[data.y])
     for values in (data.z, data.z[folds == 0], data.z[folds == 1]):
         for kind in (np.float64, np.float32, np.int64, np.int32, np.uint8, bool):
@@ -361,15 +370,15 @@ def test_a_fitted_fair_target_holds_no_sensitive_value(criterion, data):
 def test_the_default_models_serve_numbers_words_and_holes():
     columns, z = mixed_columns()
     y = np.random.default_rng(1).integers(0, 2, len(z)).astype(float)
-    fitted = FairTarget(max_extreme_share=1.0).fit(CONTAINERS["pandas"](columns), z, y=y)
-    assert abs(fitted.effect).max() <= 1
-    assert fitted.effect.std() > 0
+    fitted = FairTarget(max_extreme_share=1.0).fit(rows_of(CONTAINERS["pandas"](columns), y, z))
+    assert abs(fitted.row_values).max() <= 1
+    assert fitted.row_values.std() > 0
 
 
 def test_any_classifier_may_model_the_outcome(people):
     trees = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=4)
     fitted = fit(fair_target(outcome_model=[trees, EXACT]), people)
-    assert fitted.effect.std() > 0
+    assert fitted.row_values.std() > 0
 
 
 # --- strength ------------------------------------------------------------------------------------
@@ -410,7 +419,7 @@ def test_a_strength_the_criterion_has_not_is_refused(criterion, strength, error,
 
 def test_labels_are_needed(people):
     with pytest.raises(TypeError, match=r"FairTarget needs the labels: fit\(X, z, y=y\)"):
-        FairTarget().fit(people.X, people.z)
+        FairTarget().fit(rows_of(people.X, people.y, people.z))
 
 
 @pytest.mark.parametrize(
@@ -440,23 +449,23 @@ def test_a_level_with_too_few_rows_is_refused_by_its_number(people):
     z = np.zeros(400)
     z[:19] = 1
     with pytest.raises(ValueError, match="a sensitive level has 19 rows; at least 20 are needed"):
-        fair_target().fit(people.X, z, y=people.y)
+        fair_target().fit(rows_of(people.X, people.y, z))
 
 
 def test_another_number_of_rows_is_refused_with_both_numbers(people):
     fitted, part = fit(fair_target(), people), people.rows(np.arange(100))
     message = "the fair target was fitted on 400 rows but z has 100"
     with pytest.raises(ValueError, match=message):
-        fitted.targets(part.y, part.z)
+        targets_of(fitted, part.y, part.z)
     with pytest.raises(ValueError, match=message):
-        fitted.objective(part.y, part.z)
+        fitted.objective(rows_of(None, part.y, part.z))
 
 
 @pytest.mark.parametrize("criterion", [fair_target(), DirectEffect(propensity=EXACT)], ids=repr)
 def test_a_criterion_fitted_on_other_rows_is_not_passed_on(criterion, people):
     fitted, part = fit(criterion, people), people.rows(np.arange(100))
     with pytest.raises(ValueError, match="fitted on 400 rows but there are 100 to train on"):
-        fit_criterion(fitted, part.X, part.z, y=part.y)
+        fit_criterion(fitted, rows_of(part.X, part.y, part.z))
 
 
 def test_groups_that_hardly_overlap_are_warned_about():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contracts import assert_close, make_people, penalty_of
+from contracts import assert_close, make_people, penalty_of, rows_of
 
 from unsway.criteria import EqualizedOdds, EqualOpportunity, Parity
 
@@ -32,27 +32,34 @@ def gaps_by_means(kind, people, weights):
 
 def test_parity_on_four_rows_is_as_by_hand():
     scores = np.array([0.9, 0.5, 0.4, 0.2])  # .7 against .3
-    assert Parity().penalty(Y, Z).value(scores) == pytest.approx(0.16)
+    assert Parity().objective(rows_of(None, Y, Z)).penalty.value(scores) == pytest.approx(0.16)
 
 
 def test_equal_opportunity_on_four_rows_is_as_by_hand():
     scores = np.array([0.9, 0.0, 0.4, 1.0])  # .9 against .4 where y = 1
-    assert EqualOpportunity().penalty(Y, Z).value(scores) == pytest.approx(0.25)
+    assert EqualOpportunity().objective(rows_of(None, Y, Z)).penalty.value(scores) == pytest.approx(
+        0.25
+    )
 
 
 def test_equalized_odds_on_four_rows_is_as_by_hand():
     scores = np.array([0.9, 0.1, 0.4, 0.4])  # .5 where y = 1, −.3 where y = 0
-    assert EqualizedOdds().penalty(Y, Z).value(scores) == pytest.approx(0.34)
+    assert EqualizedOdds().objective(rows_of(None, Y, Z)).penalty.value(scores) == pytest.approx(
+        0.34
+    )
 
 
 def test_equal_group_means_satisfy_parity():
-    assert Parity().penalty(Y, Z).value(np.array([0.75, 0.25, 0.25, 0.75])) == 0.0
+    assert (
+        Parity().objective(rows_of(None, Y, Z)).penalty.value(np.array([0.75, 0.25, 0.25, 0.75]))
+        == 0.0
+    )
 
 
 def test_a_gap_among_negatives_does_not_trouble_equal_opportunity():
     scores = np.array([0.5, 1.0, 0.5, 0.0])
-    assert EqualOpportunity().penalty(Y, Z).value(scores) == 0.0
-    assert EqualizedOdds().penalty(Y, Z).value(scores) == 1.0
+    assert EqualOpportunity().objective(rows_of(None, Y, Z)).penalty.value(scores) == 0.0
+    assert EqualizedOdds().objective(rows_of(None, Y, Z)).penalty.value(scores) == 1.0
 
 
 @each_group_criterion
@@ -80,8 +87,8 @@ def test_statistics_with_weights_are_differences_of_weighted_means(kind):
 
 def test_equal_opportunity_looks_at_the_other_label_once_labels_are_swapped():
     people = make_people(50, seed=2)
-    swapped = EqualOpportunity().penalty(1 - people.y, people.z)
-    odds = EqualizedOdds().penalty(people.y, people.z)
+    swapped = EqualOpportunity().objective(rows_of(None, 1 - people.y, people.z)).penalty
+    odds = EqualizedOdds().objective(rows_of(None, people.y, people.z)).penalty
     assert odds.names == ("gap_y1", "gap_y0")
     assert_close(swapped.statistics(people.scores)[0], odds.statistics(people.scores)[1], 1e-12)
 
@@ -89,7 +96,7 @@ def test_equal_opportunity_looks_at_the_other_label_once_labels_are_swapped():
 @pytest.mark.parametrize("group", [0, 1])
 def test_a_missing_group_is_named(group):
     with pytest.raises(ValueError, match=rf"no row has z = {group}; both groups are needed there"):
-        Parity().penalty(Y, np.full(4, 1.0 - group))
+        Parity().objective(rows_of(None, Y, np.full(4, 1.0 - group))).penalty
 
 
 @pytest.mark.parametrize(
@@ -99,9 +106,9 @@ def test_a_missing_group_is_named(group):
 def test_a_group_missing_within_a_label_is_named_with_the_label(criterion, y, label):
     expected = rf"no row has z = [01] among rows with y = {label}; both groups are needed there"
     with pytest.raises(ValueError, match=expected):
-        criterion.penalty(np.array(y, dtype=float), Z)
+        criterion.penalty(rows_of(None, np.array(y, dtype=float), Z))
 
 
 def test_a_group_without_weight_counts_as_missing():
     with pytest.raises(ValueError, match=r"no row has z = 1"):
-        Parity().penalty(Y, Z, sample_weight=1 - Z)
+        Parity().objective(rows_of(None, Y, Z, 1 - Z)).penalty

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from contracts import CRITERIA, assert_close, each_criterion, make_people, penalty_of
+from contracts import CRITERIA, assert_close, each_criterion, make_people, objective_of, penalty_of
 from contracts import shifted_objective as shifted
 from cuda_on_host import HostArray, HostDevice, compiler, cupy_on_host
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
-from unsway.core import Objective, Penalty
+from unsway.core import Penalty
 from unsway.core.fused import BOOSTING_CURVATURES, FusedDerivatives
 from unsway.extras import MissingExtraError
 from unsway.models import cuda, cuda_place
@@ -88,7 +88,7 @@ def on_host(array):
 
 
 def objective_of(criterion, people, weights):
-    return Objective(penalty_of(criterion, people, weights), people.y, 0.0, weights)
+    return objective_of(penalty_of(criterion, people, weights), people.y, 0.0, weights)
 
 
 def assert_same_derivatives(objective, margins, curvature, strength):
@@ -137,7 +137,7 @@ def test_derivatives_are_finite_in_the_far_tails(device, curvature):
 def test_any_number_of_rows_is_summed_once(device, rows):
     ones = np.ones((rows, 1)) / rows
     penalty = Penalty(ones, objective_of(Parity(), make_people(), None).penalty.distance, ("mean",))
-    derivatives = CudaDerivatives(Objective(penalty, np.zeros(rows), 0.0))
+    derivatives = CudaDerivatives(objective_of(penalty, np.zeros(rows), 0.0))
     derivatives(arrays().zeros(rows, dtype=np.float32), 0.5)
     assert_close(derivatives.statistics, [0.5], 1e-6)
 
@@ -174,7 +174,7 @@ def test_sums_pass_through_the_reduction_over_workers(device):
     penalty = Penalty(
         alone.penalty.matrix, alone.penalty.distance, alone.penalty.names, reduce=twice
     )
-    shared = Objective(penalty, people.y, 0.0)
+    shared = objective_of(penalty, people.y, 0.0)
     margin = people.margin.astype(np.float32)
     assert_same_derivatives(shared, [margin], "bound", 0.9)
     assert max(seen) == 2  # two sums for each of K = 1 statistics, whatever the rows
@@ -197,7 +197,7 @@ def engine_of(X, device):
 def test_margins_of_its_own_are_those_the_booster_predicts(device):
     X, y, _ = coarse_people()
     engine = engine_of(X, device)
-    derivatives = CudaDerivatives(Objective(Penalty.none(len(y) - 500), y[500:], 0.0))
+    derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
     for _ in range(4):
         engine.boost(lambda margin: derivatives(margin, 0.0))
     expected = engine.booster.predict(xgboost.DMatrix(X[:500], nthread=1), output_margin=True)
@@ -212,7 +212,7 @@ def test_margins_of_many_rows_are_those_the_booster_predicts(device, holes, monk
         X[::3, 2] = X[1::5, 10] = np.nan
     engine = engine_of(X, device)
     assert engine._add_tree is not None
-    derivatives = CudaDerivatives(Objective(Penalty.none(len(y) - 500), y[500:], 0.0))
+    derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
     for _ in range(4):
         engine.boost(lambda margin: derivatives(margin, 0.0))
     for rows, margin in ((X[:500], engine.validation_margin()), (X[500:], None)):
@@ -224,7 +224,7 @@ def test_margins_of_many_rows_are_those_the_booster_predicts(device, holes, monk
 def test_a_fork_shares_the_rows_and_goes_its_own_way(device):
     X, y, _ = coarse_people()
     engine = engine_of(X, device)
-    derivatives = CudaDerivatives(Objective(Penalty.none(len(y) - 500), y[500:], 0.0))
+    derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
     engine.boost(lambda margin: derivatives(margin, 0.0))
     before = on_host(engine.validation_margin())
     twin = engine.fork()
@@ -239,7 +239,7 @@ def test_a_fork_shares_the_rows_and_goes_its_own_way(device):
 def test_what_goes_wrong_inside_xgboost_is_raised(device):
     X, y, _ = coarse_people()
     engine = engine_of(X, device)
-    derivatives = CudaDerivatives(Objective(Penalty.none(len(y) - 500), y[500:], 0.0))
+    derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
     engine.boost(lambda margin: derivatives(margin, 0.0))
     with pytest.raises(xgboost.core.XGBoostError, match="gradient"):
         engine.boost(lambda margin: [each[:10] for each in derivatives(margin, 0.0)])

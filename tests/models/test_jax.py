@@ -13,6 +13,7 @@ from contracts import (
     each_criterion,
     jax_float64,
     make_people,
+    objective_of,
     penalty_of,
     shifted_objective,
 )
@@ -20,7 +21,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from unsway import DirectEffect, FairLogisticRegression, FairTarget, Parity, make_synthetic
-from unsway.core import Objective, Penalty
+from unsway.core import Penalty
 from unsway.extras import MissingExtraError
 from unsway.models.jax import FairJaxLoss, fair_loss
 
@@ -29,7 +30,7 @@ jnp = jax.numpy
 
 
 def objective_of(criterion, people, strength=0.8, weights=None):
-    return Objective(penalty_of(criterion, people, weights), people.y, strength, weights)
+    return objective_of(penalty_of(criterion, people, weights), people.y, strength, weights)
 
 
 def parity_loss(n=60, strength=0.8):
@@ -487,6 +488,6 @@ def test_the_loss_comes_from_tables_labels_and_weights_as_for_any_estimator():
 
 def test_scores_of_a_half_are_the_reference_of_a_fresh_state():
     penalty = Penalty(np.ones((3, 1)), penalty_of(Parity(), make_people()).distance, ("sum",))
-    loss = FairJaxLoss.of(Objective(penalty, np.zeros(3), 0.5))
+    loss = FairJaxLoss.of(objective_of(penalty, np.zeros(3), 0.5))
     assert float(loss.init().anchor[0]) == 1.5
     assert_close(loss.init(np.zeros(3)).reference, expit(np.zeros(3)), 1e-7)

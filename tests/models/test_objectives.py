@@ -7,10 +7,18 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from contracts import CRITERIA, assert_close, each_criterion, each_engine, make_people, penalty_of
+from contracts import (
+    CRITERIA,
+    assert_close,
+    each_criterion,
+    each_engine,
+    make_people,
+    objective_of,
+    penalty_of,
+)
 
 from unsway import Parity, make_synthetic
-from unsway.core import CURVATURES, Objective, diagonal
+from unsway.core import CURVATURES, diagonal
 
 RATE = 0.3
 
@@ -41,7 +49,7 @@ def test_a_call_gives_gradient_and_curvature_of_the_objective(engine, criterion,
         curvature=curvature,
     )(people.margin, None)
     penalty = penalty_of(criterion, people, people.weights)
-    objective = Objective(penalty, people.y, 0.9, people.weights)
+    objective = objective_of(penalty, people.y, 0.9, people.weights)
     expansion = objective.expand(people.margin)
     assert_close(found[0], expansion.gradient, 1e-5)
     assert_close(found[1], diagonal(objective, expansion, curvature, RATE), 1e-5)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from contracts import objective_of
 
-from unsway import Objective, Parity, Schedule, make_synthetic
+from unsway import Parity, Schedule, make_synthetic
 from unsway.paper.descent import GradientDescent, descend
 from unsway.paper.plots import plot_story, plot_synthetic, to_bytes
 from unsway.paper.story import tell_story
@@ -118,7 +119,7 @@ def test_a_longer_descent_comes_closer():
 def test_a_descent_step_follows_the_gradient():
     data = make_synthetic(300, random_state=0)
     y, z = data.y * 1.0, data.z * 1.0
-    objective = Objective(Parity().penalty(y, z), y, 0.5)
+    objective = objective_of(Parity().penalty(y, z), y, 0.5)
     model = GradientDescent(data.X, objective, data.X, objective, np.zeros(17), 1e-4)
     before = model.losses().whole(0.5)
     model.step(0.5)

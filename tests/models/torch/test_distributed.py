@@ -4,9 +4,7 @@ import socket
 
 import numpy as np
 import pytest
-from contracts import direct_effect, make_people
-
-from unsway.core import Objective
+from contracts import direct_effect, make_people, objective_of
 
 torch = pytest.importorskip("torch")
 
@@ -22,7 +20,7 @@ PEOPLE = make_people(120, seed=5)
 
 def objective():
     fitted = direct_effect(2, 1).fit(PEOPLE.X, PEOPLE.z)
-    return Objective(fitted.penalty(PEOPLE.y, PEOPLE.z), PEOPLE.y, 0.9)
+    return objective_of(fitted.penalty(PEOPLE.y, PEOPLE.z), PEOPLE.y, 0.9)
 
 
 def network():

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from contracts import assert_close, direct_effect, make_people
+from contracts import assert_close, direct_effect, make_people, objective_of
 from scipy.special import expit
 
 from unsway import DirectEffect, EqualizedOdds, FairLogisticRegression, Parity, make_world
-from unsway.core import Objective
 
 torch = pytest.importorskip("torch")
 
@@ -18,7 +17,7 @@ Y, S = torch.as_tensor(PEOPLE.y), torch.as_tensor(PEOPLE.margin)
 
 def objective_of(criterion=None, strength=0.9):
     fitted = (criterion or direct_effect(2, 1)).fit(PEOPLE.X, PEOPLE.z)
-    return Objective(fitted.penalty(PEOPLE.y, PEOPLE.z), PEOPLE.y, strength)
+    return objective_of(fitted.penalty(PEOPLE.y, PEOPLE.z), PEOPLE.y, strength)
 
 
 def batches(size, seed=0):
@@ -167,7 +166,7 @@ def test_nan_logits_give_a_nan_loss_and_leave_the_statistics():
 def test_a_stream_of_one_batch_is_the_objective_of_its_rows(criterion, weights):
     fitted = criterion.fit(PEOPLE.X, PEOPLE.z)
     penalty = fitted.penalty(PEOPLE.y, PEOPLE.z, weights)
-    objective = Objective(penalty, PEOPLE.y, 0.9, weights)
+    objective = objective_of(penalty, PEOPLE.y, 0.9, weights)
     logits = S.clone().requires_grad_()
     value = FairLoss(criterion, 0.9)(
         logits, Y, z=PEOPLE.z, b=torch.as_tensor(PEOPLE.b), sample_weight=weights

@@ -2,10 +2,16 @@
 
 import numpy as np
 import pytest
-from contracts import CRITERIA, assert_close, each_criterion, make_people, shifted_objective
+from contracts import (
+    CRITERIA,
+    assert_close,
+    each_criterion,
+    make_people,
+    objective_of,
+    shifted_objective,
+)
 
 from unsway import DirectEffect, FairLogisticRegression, Parity, make_world
-from unsway.core import Objective
 
 torch = pytest.importorskip("torch")
 
@@ -21,7 +27,7 @@ each_precision = pytest.mark.parametrize(
 
 def objective_of(criterion, strength=0.9, weights=None):
     penalty = criterion.fit(PEOPLE.X, PEOPLE.z, weights).penalty(PEOPLE.y, PEOPLE.z, weights)
-    return Objective(penalty, PEOPLE.y, strength, weights)
+    return objective_of(penalty, PEOPLE.y, strength, weights)
 
 
 def value_and_gradient(loss, margin, dtype=torch.float64, **batch):
