@@ -378,6 +378,20 @@ def test_a_copy_of_the_sensitive_column_is_refused_by_name(tmp_path):
     assert "'gender' is the same as sensitive_features" in found
 
 
+@pytest.mark.parametrize("engine", ["logistic", "xgboost", "lightgbm"])
+def test_a_near_copy_of_the_sensitive_column_is_refused_by_name(engine, tmp_path):
+    table = people(missing=False)
+    male = np.array(table["sex"].to_pylist()) == "Male"
+    code = male + 1e-3 * np.random.default_rng(0).normal(size=N)
+    file = write(tmp_path / "near.csv", table.append_column("code", pa.array(code)))
+    result = unsway("fit", file, *ROLES, "--engine", engine, "--quiet", "-o", tmp_path / "model")
+    assert result.returncode == 1
+    assert result.stderr.startswith("Error: X tells the sensitive attribute nearly exactly")
+    assert "'code' tells it almost alone" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "model").exists()
+
+
 def test_a_level_that_tells_the_sensitive_group_is_refused_by_name(tmp_path):
     table = people(missing=False)
     male = np.array(table["sex"].to_pylist()) == "Male"
