@@ -401,6 +401,17 @@ def test_a_level_that_tells_the_sensitive_group_is_refused_by_name(tmp_path):
     assert found.startswith("'race=man' is the same as the sensitive column in every row")
 
 
+def test_a_column_of_rare_levels_gives_a_finite_logistic_model(tmp_path):
+    rng = np.random.default_rng(0)
+    code = [f"code {k}" for k in rng.integers(0, 150, N)]
+    file = write(tmp_path / "rare.csv", people(missing=False).append_column("code", pa.array(code)))
+    result = unsway("fit", file, *ROLES, "--engine", "logistic", "-o", tmp_path / "model")
+    assert result.returncode == 0, result.stderr
+    assert "l2=2.5e-03 was used" in result.stderr.replace("\n", " ")
+    training = json.loads((tmp_path / "model" / "card.json").read_text())["training"]
+    assert np.isfinite(list(training["metrics"]["train"].values())).all()
+
+
 def test_a_column_that_names_people_is_refused(tmp_path):
     table = people().append_column("name", pa.array([f"person {k}" for k in range(N)]))
     found = complaint("fit", write(tmp_path / "names.csv", table), *ROLES, *FAST,
