@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .arrays import Array, sigmoid, softplus
+from .arrays import Array, namespace, sigmoid, softplus
 from .penalty import Penalty
+
+#: Margin, of odds of a million, beyond which a target outside [0, 1] rewards no further step.
+LARGEST_MARGIN = float(np.log(1e6))
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,19 @@ class Objective:
         return (1 - self.strength) * self.log_loss(margin) + self.strength * fairness
 
     def losses(self, margin: Array) -> Losses:
-        """Return the two halves of f at a margin."""
+        """Return the two halves of f at a margin, for reports and for early stopping.
+
+        Against a shifted target t > 1 the log-loss log(1+exp(s)) − t·s falls by t − 1 with every
+        unit of s, without end, and likewise below 0: where a model can tell such rows from others,
+        as it can where X nearly tells z, each step improves the loss and training never stops. Such
+        a row therefore counts as if its margin had stopped at `LARGEST_MARGIN`, on that side alone:
+        the loss has a lower bound, and is the log-loss itself for any score between one in a
+        million and all but that. Derivatives are not touched.
+        """
+        if self.shift is not None:
+            target = self.target + self.shift
+            fair = self.log_loss(_held(margin, target), target)
+            return Losses(float(self.log_loss(margin)), float(fair))
         scores, _ = sigmoid(margin)
         return self._halves(margin, float(self.penalty.value(scores)))
 
@@ -200,6 +215,19 @@ class Objective:
             density=density,
             stiffness=weight * distance.curvature(zeta),
         )
+
+
+def _held(margin: Array, target: Array) -> Array:
+    """Return the margin, held at `LARGEST_MARGIN` on the side of a target outside [0, 1].
+
+    Examples
+    --------
+    >>> _held(np.array([90.0, 90.0, -90.0, 2.0]), np.array([1.2, 1.0, 1.2, -0.2])).round(1).tolist()
+    [13.8, 90.0, -90.0, 2.0]
+    """
+    xp = namespace(margin)
+    margin = xp.where((target > 1) & (margin > LARGEST_MARGIN), LARGEST_MARGIN, margin)
+    return xp.where((target < 0) & (margin < -LARGEST_MARGIN), -LARGEST_MARGIN, margin)
 
 
 def check_strength(strength: float, *, shifted: bool = False) -> None:

@@ -1,6 +1,6 @@
 """From data to what the scores are held to: a penalty, or fair targets."""
 
-from ..effects import Nuisances
+from ..effects import Nuisances, refuse_telling_columns, tells
 from .criterion import Criterion, FittedCriterion, choose_strength, fit_criterion
 from .direct_effect import BASE_RATES, NORMS, DirectEffect, FittedDirectEffect
 from .fair_target import FairTarget, FittedFairTarget
@@ -22,4 +22,6 @@ __all__ = [
     "Parity",
     "choose_strength",
     "fit_criterion",
+    "refuse_telling_columns",
+    "tells",
 ]

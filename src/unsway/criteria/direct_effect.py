@@ -106,6 +106,7 @@ class DirectEffect(BaseEstimator):
         self.check_settings()
         model = self._propensity()
         scores = model.fit_predict(X, z, sample_weight)
+        model.refuse_telling_columns(scores, X, z, sample_weight)
         warn_about_extremes(scores, self.max_extreme_share)
         return FittedDirectEffect(clone(self), model, scores)
 

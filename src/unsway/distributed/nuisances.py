@@ -6,7 +6,7 @@ fitted on summed derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
@@ -14,9 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..criteria import DirectEffect, FairTarget, FittedDirectEffect, FittedFairTarget, Nuisances
+from ..criteria import (
+    DirectEffect,
+    FairTarget,
+    FittedDirectEffect,
+    FittedFairTarget,
+    Nuisances,
+    refuse_telling_columns,
+    tells,
+)
 from ..models.xgboost import engine, matrix_options, training_matrix
-from ..roles import Floats
+from ..roles import Column, Floats
 from ..tables import EngineTable
 from .collective import Collective
 from .linear import Encoding, LinearModel, fit_logistic
@@ -206,6 +214,11 @@ def fit_fair_target(
     )
     everybody = np.ones(len(rows), dtype=bool)
     b, propensity = fitting.fit(rows.z, everybody)
+    twofold = (rows, table, settings, collective, 2, criterion.random_state, n_jobs)
+    _refuse_telling_columns(
+        b, rows, table, collective,
+        None if criterion.cv > 1 else lambda: CrossFitting(*twofold).fit(rows.z, everybody)[0],
+    )  # fmt: skip
     zero, outcome_zero = fitting.fit(rows.y, rows.z == 0)
     one, outcome_one = fitting.fit(rows.y, rows.z == 1)
     models = NuisanceModels(table, propensity, outcome_zero, outcome_one, criterion.clip)
@@ -238,13 +251,53 @@ def fit_direct_effect(
         _check_folds(_SCORE_FOLDS, _SCORE_CLIP, rows, collective)
         fitting = CrossFitting(rows, table, settings, collective, _SCORE_FOLDS, 0, n_jobs)
         scores, mixture = fitting.fit(rows.z, np.ones(len(rows), dtype=bool))
+        _refuse_telling_columns(scores, rows, table, collective)
         model = PropensityModel(table, mixture)
     else:
         encoding = Encoding.of(rows.matrix, table, collective.sum)
         weights = np.ones(len(rows)) if rows.weights is None else rows.weights
         linear = fit_logistic(rows.matrix, rows.z, weights, encoding, collective.sum)
         scores, model = linear.predict(rows.matrix), PropensityModel(table, linear)
+        _refuse_telling_columns(
+            scores, rows, table, collective,
+            lambda: _out_of_fold(rows, weights, encoding, collective),
+        )  # fmt: skip
     return criterion.with_scores(model, _clipped(scores, _SCORE_CLIP), reduce=collective.sum)
+
+
+def _out_of_fold(
+    rows: LocalRows, weights: Floats, encoding: Encoding, collective: Collective
+) -> Floats:
+    """Return propensities of logistic regressions that have not seen the row."""
+    odd = draws(rows.matrix, rows.ties, 0) < 0.5
+    found = np.empty(len(rows))
+    for test in (odd, ~odd):
+        model = fit_logistic(rows.matrix, rows.z, weights * ~test, encoding, collective.sum)
+        found[test] = model.predict(rows.matrix[test])
+    return found
+
+
+def _refuse_telling_columns(
+    scores: Floats,
+    rows: LocalRows,
+    table: EngineTable,
+    collective: Collective,
+    out_of_fold: Callable[[], Floats] | None = None,
+) -> None:
+    """Raise, on all processes, if the covariates tell z.
+
+    ``out_of_fold`` gives other scores where these are of models that saw the rows.
+    """
+
+    def columns() -> Iterator[Column]:
+        for name, values in zip(table.names, rows.matrix.T, strict=True):
+            yield Column(name, values.astype(np.float64), categorical=name in table.levels)
+
+    if out_of_fold is not None:
+        if not tells(scores, rows.z, rows.weights, collective.sum):
+            return
+        scores = out_of_fold()
+    refuse_telling_columns(scores, rows.z, rows.weights, columns(), reduce=collective.sum)
 
 
 def _check_folds(cv: int, clip: float, rows: LocalRows, collective: Collective) -> None:

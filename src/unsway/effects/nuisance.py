@@ -7,7 +7,7 @@ short-stacked: their out-of-fold predictions are averaged with the weights that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from ..folds import fold_numbers
 from ..roles import Floats, columns, row_count, take
 from .learners import FittedLearner, Learner, Rows, learners_from, stacking_shares
+from .telling import refuse_telling_columns, tells
 
 #: Below this many rows several threads wait for each other longer than they work.
 FEW_ROWS = 200_000
@@ -69,12 +70,15 @@ class CrossFit:
         The fold of each row; a single fold means that models predict the rows they saw.
     clip : float
         The propensity is kept within [clip, 1−clip].
+    X : table of n rows, optional
+        The covariates, which are refused if they tell z.
     """
 
     propensity: tuple[Learner, ...]
     outcome: tuple[Learner, ...]
     folds: NDArray[np.intp] = field(repr=False)
     clip: float
+    X: Any = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -111,7 +115,7 @@ class CrossFit:
                 "models; give one propensity_model and one outcome_model, or raise cv"
             )
         ties = [values for values in (weights, y) if values is not None]
-        return cls(propensity, outcome, fold_numbers(X, z, cv, seed, ties=ties), clip)
+        return cls(propensity, outcome, fold_numbers(X, z, cv, seed, ties=ties), clip, X)
 
     def fit(
         self, y: Floats, z: Floats, weights: Floats | None = None, rows: Rows | None = None
@@ -123,18 +127,26 @@ class CrossFit:
         self, y: Floats, z: Floats, weights: Floats | None = None, rows: Rows | None = None
     ) -> tuple[Nuisances, NuisanceModels]:
         """Return the rows' nuisances, and the models that predict other rows'."""
-        rows = np.arange(len(z)) if rows is None else rows
-        with threadpool_limits(1 if len(rows) < FEW_ROWS else None):
-            b, *outcome = (
-                self._stack(learners, target, weights, rows, usable)
-                for learners, target, usable in (
-                    (self.propensity, z, rows >= 0),
-                    (self.outcome, y, z[rows] == 0),
-                    (self.outcome, y, z[rows] == 1),
-                )
+        used = np.arange(len(z)) if rows is None else rows
+        with threadpool_limits(1 if len(used) < FEW_ROWS else None):
+            b = self._stack(self.propensity, z, weights, used, used >= 0)
+            if rows is None and self.propensity and self.X is not None:
+                self._refuse_telling_columns(b[0], z, weights)
+            zero, one = (
+                self._stack(self.outcome, y, weights, used, z[used] == level) for level in (0, 1)
             )
-        models = NuisanceModels(b[1], outcome[0][1], outcome[1][1], self.clip)
-        return models.nuisances(b[0], outcome[0][0], outcome[1][0]), models
+        models = NuisanceModels(b[1], zero[1], one[1], self.clip)
+        return models.nuisances(b[0], zero[0], one[0]), models
+
+    def _refuse_telling_columns(self, b: Floats, z: Floats, weights: Floats | None) -> None:
+        """Raise if X tells z; a model that saw the rows may have learnt them by heart."""
+        if self.folds.min() == self.folds.max():
+            if not tells(b, z, weights):
+                return
+            apart = replace(self, folds=fold_numbers(self.X, z, 2, 0))
+            rows = np.arange(len(z))
+            b = apart._stack(self.propensity, z, weights, rows, rows >= 0)[0]
+        refuse_telling_columns(b, z, weights, columns(self.X))
 
     def _stack(
         self,

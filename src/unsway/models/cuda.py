@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Losses, Objective
+from ..core import LARGEST_MARGIN, Losses, Objective
 from ..core.fused import FusedDerivatives, Singles, in_single_precision
 from ..extras import load
 from ..roles import Floats
@@ -111,7 +111,14 @@ extern "C" __global__ void losses(const float* margin, const float* target, cons
     const double p = (s >= 0.0 ? 1.0 : tail) / (1.0 + tail), weight = WEIGHTED ? weights[i] : 1.0f;
     const double loss = log1p(tail) + 0.5 * (fabs(s) + s) - target[i] * s;
     sum[0] += weight * loss;
-    if (SHIFTED) sum[1] += weight * (loss - shift[i] * s);
+    if (SHIFTED) {  // as in Objective.losses: targets outside [0, 1] reward no margin without end
+      const double t = (double)target[i] + shift[i];
+      const double most = LARGEST_MARGIN;
+      const double held = t > 1.0 ? fmin(s, most) : t < 0.0 ? fmax(s, -most) : s;
+      double fair = loss - shift[i] * s;
+      if (held != s) fair = log1p(exp(-fabs(held))) + 0.5 * (fabs(held) + held) - t * held;
+      sum[1] += weight * fair;
+    }
 #pragma unroll
     for (int k = 0; k < K; ++k) sum[k + 2] += matrix[k * n + i] * p;
   }
@@ -376,6 +383,7 @@ def _kernels(objective: Objective, *, exact: bool, spectral: bool) -> Any:
         "SPECTRAL": int(spectral),
         "WEIGHTED": int(objective.sample_weight is not None),
         "SHIFTED": int(objective.shift is not None),
+        "LARGEST_MARGIN": LARGEST_MARGIN,
     }
     options = tuple(f"-D{name}={value}" for name, value in macros.items())
     return load("cupy", "cuda").RawModule(code=_SOURCE, options=options)

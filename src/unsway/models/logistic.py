@@ -41,7 +41,8 @@ class FairLogisticRegression(MarginClassifier, BaseEstimator):
         or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 this is
         scikit-learn's unpenalised logistic regression.
     l2 : float
-        Weight of half the squared norm of the coefficients; 1/(C·n) in scikit-learn's terms.
+        Weight of half the squared norm of the coefficients; 1/(C·n) in scikit-learn's terms. Where
+        fair targets have no best coefficients without it, 1/n is taken for 0, with a warning.
     fit_intercept : bool
         Whether to fit an intercept, which is never penalised.
     positive_level : optional
@@ -218,6 +219,22 @@ class FairLogisticRegression(MarginClassifier, BaseEstimator):
         """Minimise at this model's strength, keep what came out, and return the weights."""
         problem = replace(problem, objective=problem.objective.at(self.strength_))
         result = problem.minimize(start, tol=self.tol, max_iter=self.max_iter)
+        if not result.bounded:
+            problem = replace(problem, l2=1 / len(problem.X))
+            warnings.warn(
+                "without l2 no coefficients are best: some columns pick out rows whose fair "
+                "targets average below 0 or above 1, and their coefficients would grow without "
+                f"end. l2={problem.l2:.1e} was used, one over the number of rows; set l2, or leave "
+                "out columns that few rows share",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            result = problem.minimize(None, tol=self.tol, max_iter=self.max_iter)
+        if not np.isfinite(result.weights).all():
+            raise ValueError(
+                f"the coefficients are not finite after {result.n_iter} Newton steps; set l2, for "
+                f"instance l2={1 / len(problem.X):.1e}, and bring the columns of X to a like scale"
+            )
         if not result.converged:
             warnings.warn(
                 f"stopped after {result.n_iter} Newton steps with a gradient of "
