@@ -378,6 +378,20 @@ def test_a_copy_of_the_sensitive_column_is_refused_by_name(tmp_path):
     assert "'gender' is the same as sensitive_features" in found
 
 
+@pytest.mark.parametrize("engine", ["logistic", "xgboost", "lightgbm"])
+def test_a_near_copy_of_the_sensitive_column_is_refused_by_name(engine, tmp_path):
+    table = people(missing=False)
+    male = np.array(table["sex"].to_pylist()) == "Male"
+    code = male + 1e-3 * np.random.default_rng(0).normal(size=N)
+    file = write(tmp_path / "near.csv", table.append_column("code", pa.array(code)))
+    result = unsway("fit", file, *ROLES, "--engine", engine, "--quiet", "-o", tmp_path / "model")
+    assert result.returncode == 1
+    assert result.stderr.startswith("Error: X tells the sensitive attribute nearly exactly")
+    assert "'code' tells it almost alone" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "model").exists()
+
+
 def test_a_level_that_tells_the_sensitive_group_is_refused_by_name(tmp_path):
     table = people(missing=False)
     male = np.array(table["sex"].to_pylist()) == "Male"
@@ -385,6 +399,17 @@ def test_a_level_that_tells_the_sensitive_group_is_refused_by_name(tmp_path):
     file = write(tmp_path / "role.csv", change(table, "race", role))
     found = complaint("fit", file, *ROLES, *FAST, "--engine", "logistic", "-o", tmp_path / "model")
     assert found.startswith("'race=man' is the same as the sensitive column in every row")
+
+
+def test_a_column_of_rare_levels_gives_a_finite_logistic_model(tmp_path):
+    rng = np.random.default_rng(0)
+    code = [f"code {k}" for k in rng.integers(0, 150, N)]
+    file = write(tmp_path / "rare.csv", people(missing=False).append_column("code", pa.array(code)))
+    result = unsway("fit", file, *ROLES, "--engine", "logistic", "-o", tmp_path / "model")
+    assert result.returncode == 0, result.stderr
+    assert "l2=2.5e-03 was used" in result.stderr.replace("\n", " ")
+    training = json.loads((tmp_path / "model" / "card.json").read_text())["training"]
+    assert np.isfinite(list(training["metrics"]["train"].values())).all()
 
 
 def test_a_column_that_names_people_is_refused(tmp_path):

@@ -283,3 +283,28 @@ def test_shifted_labels_need_no_dense_hessian(monkeypatch):
     dense = shifted_problem(1.0).minimize(tol=1e-10)
     monkeypatch.setattr(newton, "MAX_DENSE_COLUMNS", 1)
     assert_close(shifted_problem(1.0).minimize(tol=1e-10).weights, dense.weights, 1e-8)
+
+
+# --- objectives without a minimum ----------------------------------------------------------------
+
+
+def two_groups(l2=0.0, shift=-0.4):
+    """Return two groups of rows; the targets of the first average `shift`, of the second ½."""
+    X = np.repeat([[1.0], [0.0]], 10, axis=0)
+    y = np.repeat([0.0, 0.0, 1.0], [10, 5, 5])
+    d = np.repeat([shift, 0.0], 10)
+    return LinearProblem(Objective(Penalty.none(20), y, 1.0, shift=d), X, l2)
+
+
+def test_an_objective_that_falls_without_end_is_told_at_once():
+    found = two_groups().minimize()
+    assert not found.bounded
+    assert found.n_iter < 10
+
+
+@pytest.mark.parametrize("problem", [two_groups(l2=1e-3), two_groups(shift=0.1)])
+def test_squared_weights_or_targets_inside_give_a_minimum(problem):
+    found = problem.minimize()
+    assert found.bounded
+    assert found.converged
+    assert abs(found.weights).max() < 201

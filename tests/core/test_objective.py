@@ -29,6 +29,7 @@ from sklearn.metrics import log_loss
 
 from unsway.core import Distance, Losses, Penalty, check_strength
 from unsway.core.curvature import diagonal
+from unsway.core.loss import LARGEST_MARGIN
 
 LOG3 = np.log(3.0)
 
@@ -411,3 +412,20 @@ def test_a_strength_outside_its_range_is_refused_for_shifted_labels_too(strength
 def test_a_penalty_and_a_shift_together_are_refused():
     with pytest.raises(ValueError, match=r"a penalty or a shift, not both"):
         replace(objective_on(make_people(20)), shift=np.zeros(20))
+
+
+def test_margins_without_end_earn_no_more_than_a_score_of_one_in_a_million():
+    target, shift = np.array([0.0, 1.0, 1.0, 0.0]), np.array([-0.2, 0.3, -0.1, 0.0])
+    objective = objective_of(Penalty.none(4), target, 1.0, shift=shift)
+    far, further = (size * np.array([-1.0, 1.0, 1.0, -1.0]) for size in (LARGEST_MARGIN, 1e4))
+    fair, beyond = (objective.losses(margin).penalty for margin in (far, further))
+    assert fair == pytest.approx(float(objective.log_loss(far, target + shift)))
+    assert beyond > fair  # the third row, whose target lies inside [0, 1], is as wrong as it was
+
+
+def test_a_margin_on_the_wrong_side_of_a_target_outside_costs_what_it_costs():
+    objective = objective_of(
+        Penalty.none(2), np.array([0.0, 1.0]), 1.0, shift=np.array([-0.2, 0.3])
+    )
+    margin = np.array([100.0, -100.0])
+    assert objective.losses(margin) == objective.expand(margin).losses

@@ -5,13 +5,20 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from spread import coarse_people, in_threads
+from unsway.distributed.shares import draws
 
-from unsway import DirectEffect, EqualizedOdds, EqualOpportunity, OverlapWarning, Parity
+from unsway import (
+    DirectEffect,
+    EqualizedOdds,
+    EqualOpportunity,
+    FairXGBClassifier,
+    OverlapWarning,
+    Parity,
+)
 from unsway.criteria import FairTarget, Nuisances
 from unsway.distributed import Collective, Part, fit_here
 from unsway.distributed.linear import Encoding, fit_logistic
 from unsway.distributed.rows import Facts, Layout, LocalRows
-from unsway.distributed.shares import draws
 from unsway.effects import IllPosedSurrogateError, SurrogateDesign
 from unsway.tables import EngineTable
 
@@ -310,3 +317,19 @@ def test_bad_rows_are_refused_before_any_work(change, complaint):
     z = change["z"](z) if "z" in change else z
     with pytest.raises(ValueError, match=complaint):
         fit_here(quick_model("parity"), Part(X, y, z))
+
+
+# --- covariates that tell z -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [FairTarget(), FairTarget(cv=1), DirectEffect()],
+    ids=["fair target", "one fold", "direct effect"],
+)
+def test_a_near_copy_of_z_is_refused_by_name(criterion):
+    X, y, z = coarse_people(1_000)
+    code = z + 0.01 * np.random.default_rng(0).normal(size=len(z))
+    table = pd.DataFrame(X, columns=list("abcdef")).assign(code=code)
+    with pytest.raises(ValueError, match="'code' tells it almost alone"):
+        fit_here(FairXGBClassifier(criterion, n_jobs=1), Part(table, y, z))

@@ -13,7 +13,16 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from unsway import DirectEffect, EqualizedOdds, EqualOpportunity, Parity, Schedule, make_synthetic
+from unsway import (
+    DirectEffect,
+    EqualizedOdds,
+    EqualOpportunity,
+    FairTarget,
+    Parity,
+    Schedule,
+    make_synthetic,
+)
+from unsway.criteria import FittedFairTarget
 
 # A propensity with one exact answer, whatever the order of the rows.
 EXACT = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
@@ -365,6 +374,19 @@ def test_early_stopping_keeps_the_best_round_and_not_the_last(engine, data):
         else (model.booster_.num_trees)
     )
     assert kept() == model.best_iteration_
+
+
+@each_engine
+def test_training_ends_where_the_mean_target_is_below_zero(engine):
+    rng = np.random.default_rng(0)
+    z = np.arange(2_000) % 2
+    X = (z + 0.3 * rng.normal(size=2_000))[:, None]
+    y = (rng.random(2_000) < 0.05).astype(int)
+    shifted = FittedFairTarget(FairTarget(), None, np.full(2_000, -0.4))  # −.2 at z=0, +.2 at z=1
+    model = engine.classifier(shifted, 1.0, schedule=Schedule(max_steps=1_000))
+    model.fit(X, y, sensitive_features=z)
+    assert model.n_rounds_ < 500
+    assert model.decision_function(X).min() > -100
 
 
 @each_engine

@@ -25,6 +25,7 @@ from unsway import (
     score_gap,
     selection_rate_difference,
 )
+from unsway.criteria import FittedFairTarget
 
 # A propensity with one exact answer, whatever the order of the rows.
 EXACT = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
@@ -437,3 +438,36 @@ def test_the_origin_of_the_columns_does_not_matter():
         for shift in (0, 1e6)
     )
     np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
+
+
+# --- levels that few rows share ------------------------------------------------------------------
+
+
+def people_of_many_levels(n_rows=1_500, n_levels=350, seed=0):
+    """Return one-hot levels, most of them rare and of one label; labels and z."""
+    rng = np.random.default_rng(seed)
+    level = np.minimum((rng.pareto(0.7, n_rows) * 3).astype(int), n_levels - 1)
+    level[:n_levels] = np.arange(n_levels)
+    z = rng.integers(0, 2, n_rows)
+    margin = 2 * rng.normal(size=n_levels)[level] + 2 * z - 1
+    y = (rng.random(n_rows) < 1 / (1 + np.exp(-margin))).astype(int)
+    return np.eye(n_levels)[level], y, z
+
+
+def test_rare_levels_give_finite_coefficients_and_a_warning_that_says_what_to_do():
+    X, y, z = people_of_many_levels()
+    shifted = FittedFairTarget(FairTarget(), None, np.full(len(z), 0.3))
+    with pytest.warns(ConvergenceWarning, match=r"l2=6\.7e-04 was used.*set l2"):
+        model = FairLogisticRegression(shifted).fit(X, y, sensitive_features=z)
+    assert abs(model.decision_function(X)).max() < 20
+    assert np.isfinite([model.log_loss_, model.penalty_]).all()
+    regularised = FairLogisticRegression(shifted, l2=1 / 1_500).fit(X, y, sensitive_features=z)
+    assert np.array_equal(model.coef_, regularised.coef_)
+
+
+def test_rare_levels_leave_a_model_of_plain_labels_as_it_is():
+    X, y, z = people_of_many_levels()
+    shifted = FittedFairTarget(FairTarget(), None, np.full(len(z), 0.3))
+    model = FairLogisticRegression(shifted, strength=0.0).fit(X, y, sensitive_features=z)
+    assert model.n_iter_[0] < 30
+    assert abs(model.coef_).max() < 30

@@ -261,7 +261,7 @@ def measure(
         "z0": int((1 - z).sum()),
         "positive_rate": float(np.average(y, weights=weights)),
         "log_loss": float(log_loss(y, p, sample_weight=weights, labels=[0, 1])),
-        objective.fairness_name: objective.losses(logit(p)).penalty,
+        objective.fairness_name: objective.losses(logit(p.clip(1e-15, 1 - 1e-15))).penalty,
         "accuracy": float(np.average((p > 0.5) == y, weights=weights)),
         "score_gap": score_gap(y, p, **gap),
         "label_gap": score_gap(y, y, **gap),

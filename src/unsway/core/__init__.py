@@ -1,4 +1,4 @@
-"""Pure maths: losses, penalties, the training objective, its curvature, and the training schedule."""
+"""Pure maths: losses, penalties, the training objective, its curvature, and the schedule."""
 
 from .curvature import CURVATURES, diagonal
 from .loss import LogLoss, Loss, SquaredError

@@ -20,6 +20,9 @@ from .arrays import Array, namespace, sigmoid, softplus
 
 Singles = NDArray[np.float32]
 
+#: Margin, of odds of a million, beyond which a target outside [0, 1] rewards no further step.
+LARGEST_MARGIN = float(np.log(1e6))
+
 
 class Loss(Protocol):
     """A loss that is linear in its target.
@@ -34,7 +37,7 @@ class Loss(Protocol):
     cuda_source : str
         C++ functions ``mean_of(s, &slope)``, ``gradient_of(mean, t)``, ``curvature_of(mean,
         slope)``, ``mean_curvature_of(mean)`` in single, ``loss_of(s, t, &mean)`` in double
-        precision.
+        precision, and ``held_margin(s, t)``.
     """
 
     name: ClassVar[str]
@@ -60,6 +63,9 @@ class Loss(Protocol):
 
     def margin_of(self, mean: Array) -> Array:
         """Return the margin whose mean this is: the link function."""
+
+    def held_margin(self, margin: Array, target: Array) -> Array:
+        """Return the margin, held where a target that no label has would reward it without end."""
 
     def check(self, y: NDArray[Any]) -> None:
         """Raise unless y holds values that the loss is meant for."""
@@ -100,6 +106,10 @@ __device__ double loss_of(double s, double t, double* mean) {
   *mean = (s >= 0.0 ? 1.0 : tail) / (1.0 + tail);
   return log1p(tail) + 0.5 * (fabs(s) + s) - t * s;
 }
+__device__ double held_margin(double s, double t) {
+  const double most = 13.815510557964274;  // LARGEST_MARGIN
+  return t > 1.0 ? fmin(s, most) : t < 0.0 ? fmax(s, -most) : s;
+}
 """
 
     def rows(self, margin: Array, target: Array) -> Array:
@@ -134,6 +144,25 @@ __device__ double loss_of(double s, double t, double* mean) {
         """Return the log-odds."""
         xp = namespace(mean)
         return xp.log(mean) - xp.log1p(-mean)
+
+    def held_margin(self, margin: Array, target: Array) -> Array:
+        """Return the margin, held at `LARGEST_MARGIN` on the side of a target outside [0, 1].
+
+        Against a target t > 1 the loss falls by t − 1 with every unit of s, without end, and
+        likewise below 0: where a model can tell such rows from others, as it can where X nearly
+        tells z, each step improves the loss and training never stops. Held, the loss has a lower
+        bound, and is the log-loss itself for any score between one in a million and all but that.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> margin, target = np.array([90.0, 90.0, -90.0, 2.0]), np.array([1.2, 1.0, 1.2, -0.2])
+        >>> LogLoss().held_margin(margin, target).round(1).tolist()
+        [13.8, 90.0, -90.0, 2.0]
+        """
+        xp = namespace(margin)
+        margin = xp.where((target > 1) & (margin > LARGEST_MARGIN), LARGEST_MARGIN, margin)
+        return xp.where((target < 0) & (margin < -LARGEST_MARGIN), -LARGEST_MARGIN, margin)
 
     def check(self, y: NDArray[Any]) -> None:
         """Raise unless every label is 0 or 1."""
@@ -172,6 +201,7 @@ __device__ float gradient_of(float mean, float t) { return mean - t; }
 __device__ float curvature_of(float mean, float slope) { return 1.0f; }
 __device__ float mean_curvature_of(float mean) { return 0.0f; }
 __device__ double loss_of(double s, double t, double* mean) { *mean = s; return s * (0.5 * s - t); }
+__device__ double held_margin(double s, double t) { return s; }
 """
 
     def rows(self, margin: Array, target: Array) -> Array:
@@ -202,6 +232,10 @@ __device__ double loss_of(double s, double t, double* mean) { *mean = s; return 
     def margin_of(self, mean: Array) -> Array:
         """Return the mean itself."""
         return mean
+
+    def held_margin(self, margin: Array, target: Array) -> Array:
+        """Return the margin itself: the loss has a lower bound for any target."""
+        return margin
 
     def check(self, y: NDArray[Any]) -> None:
         """Raise unless every value is finite."""

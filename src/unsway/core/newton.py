@@ -25,11 +25,15 @@ _SMALL_COLUMNS = 256
 _SUFFICIENT_DECREASE = 1e-4
 _SMALLEST_STEP = 2.0**-30
 _SINGULAR = 1e-11
+_BELOW_ZERO = -1e-9  # by more than rounding
 
 
 @dataclass(frozen=True)
 class NewtonResult:
-    """Where the method stopped: weights with the intercept last, and how it got there."""
+    """Where the method stopped: weights with the intercept last, and how it got there.
+
+    Where it is not ``bounded`` the objective has no minimum, and the weights mean nothing.
+    """
 
     weights: Floats
     losses: Losses
@@ -37,6 +41,7 @@ class NewtonResult:
     n_iter: int
     gradient_size: float
     converged: bool
+    bounded: bool = True
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ class LinearProblem:
         for iteration in range(max_iter + 1):
             gradient = self._gradient(expansion, weights)
             size = float(abs(gradient).max())
-            if size <= tol or iteration == max_iter:
+            if size <= tol or iteration == max_iter or self._falls_without_end(expansion.losses):
                 break
             direction = self._direction(expansion, gradient)
             losses, slope = expansion.losses, float(gradient @ direction)
@@ -102,6 +107,7 @@ class LinearProblem:
             n_iter=iteration,
             gradient_size=size,
             converged=size <= tol,
+            bounded=not self._falls_without_end(expansion.losses),
         )
 
     def margin(self, weights: Floats) -> Floats:
@@ -126,6 +132,18 @@ class LinearProblem:
 
     def _value(self, losses: Losses, weights: Floats) -> float:
         return losses.whole(self.objective.strength) + float(self._ridge @ weights**2) / 2
+
+    def _falls_without_end(self, losses: Losses) -> bool:
+        """Return whether the objective has been seen to have no minimum.
+
+        Each row's log-loss log(1+exp(s)) − t·s is at least max(s, 0) − t·s, which doubles with s.
+        Where the mean of the former is below 0, that of the latter is too, and the weights times
+        any number give as low a value as one likes. Only targets outside [0, 1] can do that, and
+        squared weights would end it.
+        """
+        if self.l2 > 0 or self.objective.shift is None:
+            return False
+        return losses.whole(self.objective.strength) < _BELOW_ZERO
 
     def _gradient(self, expansion: Expansion, weights: Floats) -> Floats:
         slope = self.columns.pull_back(expansion.gradient) / self.objective.total_weight

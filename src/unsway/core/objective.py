@@ -143,6 +143,11 @@ class Objective:
         return known
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is the loss alone: without a penalty, without a shift."""
+        return self.shift is None and not self.penalty.names
+
+    @property
     def fairness_name(self) -> str:
         """What the second half of the losses is called."""
         return "penalty" if self.shift is None else f"fair_{self.loss.name}"
@@ -165,7 +170,15 @@ class Objective:
         return (1 - self.strength) * self.mean_loss(margin) + self.strength * fairness
 
     def losses(self, margin: Array) -> Losses:
-        """Return the two halves of f at a margin."""
+        """Return the two halves of f at a margin, for reports and for early stopping.
+
+        Margins are held where a target that no label has would reward them without end (see
+        `Loss.held_margin`), so that both halves have a lower bound. Derivatives are not touched.
+        """
+        if self.shift is not None:
+            target = self.target + self.shift
+            fair = self.mean_loss(self.loss.held_margin(margin, target), target)
+            return Losses(float(self.mean_loss(margin)), float(fair))
         scores, _ = self.loss.mean(margin)
         return self._halves(margin, float(self.penalty.value(scores)))
 

@@ -123,10 +123,10 @@ class SharedFitting(Fitting):
             nuisances, models = cross_fit.fit_models()
             return ClippedScore(models.propensity), nuisances.propensity
         learner = SharedRegression(rows, self.reduce)
-        everybody = np.arange(len(rows))
-        model = learner.fit(rows.z, everybody, rows.weights)
-        scores = np.clip(learner.predict_rows(model, everybody), _SCORE_CLIP, 1 - _SCORE_CLIP)
-        return ClippedScore(Stack((learner.encode,), ((model,),), (1.0,))), scores
+        folds = np.zeros(len(rows), dtype=np.intp)
+        alone = CrossFit(rows, (learner,), (), folds, n_folds=1, clip=_SCORE_CLIP, fitting=self)
+        nuisances, models = alone.fit_models()
+        return ClippedScore(models.propensity), nuisances.propensity
 
     def check_table(self, rows: Rows) -> None:
         """Do nothing: the rows of all processes were checked when they were coded."""

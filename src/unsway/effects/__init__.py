@@ -18,6 +18,7 @@ from .surrogate import (
     SurrogateDesign,
     fit_surrogate,
 )
+from .telling import refuse_telling_columns, tells
 from .verdict import Thresholds, Verdict, verdict
 
 __all__ = [
@@ -53,8 +54,10 @@ __all__ = [
     "fit_surrogate",
     "mean_field",
     "overlap",
+    "refuse_telling_columns",
     "robustness_value",
     "sensitivity",
+    "tells",
     "verdict",
     "warn_about_overlap",
 ]

@@ -7,7 +7,7 @@ short-stacked: their out-of-fold predictions are averaged with the weights that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..rows import Rows
 from ..tables import columns, row_count
 from .learners import FittedModel, Learner, learners_from, stacking_shares
 from .propensity import Propensity
+from .telling import refuse_telling_columns, tells
 
 #: Below this many rows several threads wait for each other longer than they work.
 FEW_ROWS = 200_000
@@ -91,7 +92,9 @@ class Fitting:
     def propensity(self, rows: Rows, stated: Any) -> tuple[ScoreModel, Floats]:
         """Return a fitted propensity score and its values at the rows."""
         model = clone(stated) if isinstance(stated, Propensity) else Propensity(stated)
-        return model, model.fit_predict(rows.X, rows.z, rows.weights)
+        scores = model.fit_predict(rows.X, rows.z, rows.weights)
+        model.refuse_telling_columns(scores, rows.X, rows.z, rows.weights)
+        return model, scores
 
     def check_table(self, rows: Rows) -> None:
         """Raise if X has no column or an infinite number."""
@@ -123,8 +126,8 @@ class CrossFit:
         A single fold means that models predict the rows they saw.
     clip : float
         The propensity is kept within [clip, 1−clip].
-    reduce : callable
-        Sums a small array over the workers that share the rows.
+    fitting : Fitting
+        Where the models are trained.
     """
 
     rows: Rows = field(repr=False)
@@ -133,7 +136,7 @@ class CrossFit:
     folds: Index = field(repr=False)
     n_folds: int
     clip: float
-    reduce: Reduce = identity
+    fitting: Fitting = HERE
 
     @classmethod
     def of(
@@ -167,7 +170,7 @@ class CrossFit:
                 "cv=1 predicts the rows a model was trained on, which cannot choose between "
                 "models; give one propensity_model and one outcome_model, or raise cv"
             )
-        return cls(rows, propensity, outcome, fitting.folds(rows, cv, seed), cv, clip, reduce)
+        return cls(rows, propensity, outcome, fitting.folds(rows, cv, seed), cv, clip, fitting)
 
     def fit(self, chosen: Index | None = None) -> Nuisances:
         """Fit on the chosen rows, repeated ones included; a repeated row stays within one fold."""
@@ -175,19 +178,28 @@ class CrossFit:
 
     def fit_models(self, chosen: Index | None = None) -> tuple[Nuisances, NuisanceModels]:
         """Return the rows' nuisances, and the models that predict other rows'."""
-        chosen = np.arange(len(self.rows)) if chosen is None else chosen
+        used = np.arange(len(self.rows)) if chosen is None else chosen
         z = self.rows.z
-        with threadpool_limits(1 if len(chosen) < FEW_ROWS else None):
-            b, *outcome = (
-                self._stack(learners, target, chosen, usable)
-                for learners, target, usable in (
-                    (self.propensity, z, chosen >= 0),
-                    (self.outcome, self.rows.y, z[chosen] == 0),
-                    (self.outcome, self.rows.y, z[chosen] == 1),
-                )
+        with threadpool_limits(1 if len(used) < FEW_ROWS else None):
+            b = self._stack(self.propensity, z, used, used >= 0)
+            if chosen is None and self.propensity:
+                self._refuse_telling_columns(b[0])
+            zero, one = (
+                self._stack(self.outcome, self.rows.y, used, z[used] == level) for level in (0, 1)
             )
-        models = NuisanceModels(b[1], outcome[0][1], outcome[1][1], self.clip)
-        return models.nuisances(b[0], outcome[0][0], outcome[1][0]), models
+        models = NuisanceModels(b[1], zero[1], one[1], self.clip)
+        return models.nuisances(b[0], zero[0], one[0]), models
+
+    def _refuse_telling_columns(self, b: Floats) -> None:
+        """Raise if X tells z; a model that saw the rows may have learnt them by heart."""
+        rows, reduce = self.rows, self.fitting.reduce
+        if self.n_folds == 1:
+            if not tells(b, rows.z, rows.weights, reduce):
+                return
+            halves = replace(self, folds=self.fitting.folds(rows, 2, 0), n_folds=2)
+            everybody = np.arange(len(rows))
+            b = halves._stack(self.propensity, rows.z, everybody, everybody >= 0)[0]
+        refuse_telling_columns(b, rows.z, rows.weights, columns(rows.X), reduce=reduce)
 
     def _stack(
         self, learners: Sequence[Learner], target: Floats, chosen: Index, usable: Mask
@@ -208,7 +220,7 @@ class CrossFit:
             found[usable],
             target[inside],
             None if weights is None else weights[inside],
-            reduce=self.reduce,
+            reduce=self.fitting.reduce,
         )
         encoders = tuple(learner.encode for learner in learners)
         return found @ shares, Stack(encoders, tuple(models), tuple(shares.tolist()))

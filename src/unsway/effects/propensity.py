@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..folds import fold_numbers, hold_out
-from ..tables import take
+from ..tables import columns, take
 from .encoding import TableEncoder
+from .telling import refuse_telling_columns, tells
 
 #: Scoring of the default model's C by the name users say.
 SCORINGS = {"log_loss": "neg_log_loss", "accuracy": "accuracy"}
@@ -112,14 +113,28 @@ class Propensity(BaseEstimator):
     def fit_predict(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> Floats:
         """Fit, and return b for the same rows: out of fold where ``cross_fit`` is set."""
         self.fit(X, z, sample_weight)
-        if not self.cross_fit:
-            return self.predict(X)
+        return self.out_of_fold(X, z, sample_weight) if self.cross_fit else self.predict(X)
+
+    def out_of_fold(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> Floats:
+        """Return b for each row, from a model that has not seen it."""
         scores = np.empty(len(z))
         for train, test in self._folds(X, z).split():
             weight = None if sample_weight is None else sample_weight[train]
             model = self._fit_one(take(X, train), z[train], weight)
             scores[test] = self._scores(model, take(X, test))
         return scores
+
+    def refuse_telling_columns(
+        self, scores: Floats, X: Any, z: Floats, sample_weight: Floats | None = None
+    ) -> None:
+        """Raise if the scores that ``fit_predict`` gave show that X tells z, and name columns."""
+        if not tells(scores, z, sample_weight):
+            return
+        if not self.cross_fit:  # the model may have learnt the rows by heart
+            if np.bincount(z.astype(int), minlength=2).min() < 2 * self.cv:
+                return  # too few rows to tell
+            scores = self.out_of_fold(X, z, sample_weight)
+        refuse_telling_columns(scores, z, sample_weight, columns(X))
 
     def _check(self, z: Floats) -> None:
         if self.scoring not in SCORINGS:

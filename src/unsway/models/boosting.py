@@ -194,7 +194,7 @@ class Boosting:
         measure = self._measure if self.measure is None else self.measure
         losses, statistics = measure(self.grower.validation_margin())
         named = {self.validation.loss.name: losses.utility}
-        if self.validation.shift is not None or self.validation.penalty.names:
+        if not self.validation.is_plain:
             named[self.validation.fairness_name] = losses.penalty
         self._record("validation", self.validation.penalty.names, statistics, **named)
         return losses

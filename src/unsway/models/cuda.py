@@ -112,7 +112,11 @@ extern "C" __global__ void losses(const float* margin, const float* target, cons
     const double s = margin[i], weight = WEIGHTED ? weights[i] : 1.0f;
     double p;
     sum[0] += weight * loss_of(s, target[i], &p);
-    if (SHIFTED) sum[1] += weight * loss_of(s, (double)target[i] + shift[i], &p);
+    if (SHIFTED) {
+      double q;
+      const double t = (double)target[i] + shift[i];
+      sum[1] += weight * loss_of(held_margin(s, t), t, &q);
+    }
 #pragma unroll
     for (int k = 0; k < K; ++k) sum[k + 2] += matrix[k * n + i] * p;
   }

@@ -46,7 +46,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 this is
         scikit-learn's unpenalised logistic regression.
     l2 : float
-        Weight of half the squared norm of the coefficients; 1/(C·n) in scikit-learn's terms.
+        Weight of half the squared norm of the coefficients; 1/(C·n) in scikit-learn's terms. Where
+        fair targets have no best coefficients without it, 1/n is taken for 0, with a warning.
     fit_intercept : bool
         Whether to fit an intercept, which is never penalised.
     positive_level : optional
@@ -240,13 +241,29 @@ def minimize(model: FairLogisticRegression, problem: LinearProblem, start: Float
     """Minimise at the model's strength, keep what came out on it, and return the weights."""
     problem = replace(problem, objective=problem.objective.at(model.strength_))
     result = problem.minimize(start, tol=model.tol, max_iter=model.max_iter)
+    if not result.bounded:
+        problem = replace(problem, l2=1 / len(problem.X))
+        warnings.warn(
+            "without l2 no coefficients are best: some columns pick out rows whose fair "
+            "targets average below 0 or above 1, and their coefficients would grow without "
+            f"end. l2={problem.l2:.1e} was used, one over the number of rows; set l2, or leave "
+            "out columns that few rows share",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+        result = problem.minimize(None, tol=model.tol, max_iter=model.max_iter)
+    if not np.isfinite(result.weights).all():
+        raise ValueError(
+            f"the coefficients are not finite after {result.n_iter} Newton steps; set l2, for "
+            f"instance l2={1 / len(problem.X):.1e}, and bring the columns of X to a like scale"
+        )
     if not result.converged:
         warnings.warn(
             f"stopped after {result.n_iter} Newton steps with a gradient of "
             f"{result.gradient_size:.1e} (tol={model.tol:g}). Raise max_iter, or add a "
             "little l2 if the classes can be separated",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     model.coef_ = result.weights[None, :-1].copy()
     model.intercept_ = result.weights[-1:].copy()

@@ -80,7 +80,7 @@ class Training:
         penalty, losses = self.validation.penalty, self.validation.losses(margin)
         statistics = dict(zip(penalty.names, penalty.statistics(expit(margin)), strict=True))
         more = {self.validation.loss.name: losses.utility}
-        if self.validation.shift is not None or penalty.names:
+        if not self.validation.is_plain:
             more[self.validation.fairness_name] = losses.penalty
         self._record("validation", statistics, **more)
         return losses

@@ -1,0 +1,150 @@
+"""Covariates that tell z are refused by name, by everything that rests on a propensity."""
+
+import importlib.util
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from spread import in_threads
+
+from unsway import (
+    DirectEffect,
+    FairLGBMClassifier,
+    FairLogisticRegression,
+    FairTarget,
+    FairTargetClassifier,
+    FairXGBClassifier,
+    audit,
+    direct_effect_left,
+    effect_curve,
+    estimate_effects,
+    make_world,
+)
+from unsway.effects import Propensity, refuse_telling_columns
+from unsway.effects.telling import separation
+from unsway.roles import columns
+
+BOOSTERS = {"xgboost": FairXGBClassifier, "lightgbm": FairLGBMClassifier}
+NEAR_COPIES = {"rounding": 1e-9, "noise": 0.01}
+
+
+def people(n_rows=1_000, seed=0):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 2, n_rows)
+    X = pd.DataFrame({"age": rng.normal(size=n_rows) + z, "pay": rng.normal(size=n_rows)})
+    y = (rng.random(n_rows) < 1 / (1 + np.exp(-X["age"] - z))).astype(int).to_numpy()
+    return X, y, z
+
+
+def with_near_copy(noise, **options):
+    X, y, z = people(**options)
+    rng = np.random.default_rng(1)
+    return X.assign(code=z + noise * rng.normal(size=len(z))), y, z
+
+
+def fitted_by(model):
+    return lambda X, y, z: model.fit(X, y, sensitive_features=z)
+
+
+USES = {
+    "logistic": fitted_by(FairLogisticRegression()),
+    "logistic, penalty": fitted_by(FairLogisticRegression(DirectEffect())),
+    "any classifier": fitted_by(FairTargetClassifier(LogisticRegression())),
+    "effects": lambda X, y, z: estimate_effects(X, y, sensitive_features=z),
+    "curve": lambda X, y, z: effect_curve(X, y, sensitive_features=z),
+    "left": lambda X, y, z: direct_effect_left(np.linspace(0, 1, len(y)), y, z, X),
+    "audit": lambda X, y, z: audit(y, np.linspace(0.1, 0.9, len(y)), sensitive_features=z, X=X),
+    "one fold": lambda X, y, z: FairTarget(
+        outcome_model=LogisticRegression(), propensity_model=LogisticRegression(C=1e6), cv=1
+    ).fit(X, z.astype(float), y=y.astype(float)),
+    **{
+        name: fitted_by(model(params={"verbosity": 0}))
+        for name, model in BOOSTERS.items()
+        if importlib.util.find_spec(name)
+    },
+}
+
+
+@pytest.mark.parametrize("noise", NEAR_COPIES.values(), ids=NEAR_COPIES)
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_near_copy_of_z_is_refused_by_name(use, noise):
+    with pytest.raises(ValueError, match=r"'code' tells it almost alone.*Drop") as refused:
+        use(*with_near_copy(noise))
+    assert "'age'" not in str(refused.value)
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_columns_that_add_up_to_z_are_refused(use):
+    X, y, z = people()
+    noise = np.random.default_rng(1).normal(size=(2, len(z)))
+    X = X.assign(first=noise[0], second=noise[1], third=z - noise.sum(axis=0))
+    with pytest.raises(ValueError, match=r"together, .*'third'.* most of all"):
+        use(X, y, z)
+
+
+def test_a_category_and_a_missing_value_that_tell_z_are_named():
+    X, y, z = people()
+    rng = np.random.default_rng(1)
+    X["school"] = np.where(z == 1, "boys", "girls") + rng.choice(list("abc"), len(z))
+    X["service"] = np.where(z == 1, rng.normal(size=len(z)), np.nan)
+    with pytest.raises(ValueError, match="'school' and 'service' tell it almost alone"):
+        FairLogisticRegression(FairTarget().fit(X, z.astype(float), y=y.astype(float)))
+
+
+def test_the_refusal_holds_no_value_of_z_or_of_a_column():
+    X, y, z = people()
+    X["school"] = np.where(z == 1, "secret", "hidden") + np.array(list("ab"))[np.arange(len(z)) % 2]
+    with pytest.raises(ValueError, match="'school'") as refused:
+        estimate_effects(X, y, sensitive_features=np.where(z == 1, "M", "F"), positive_level="M")
+    assert not any(word in str(refused.value) for word in ("secret", "hidden", "'M'", "'F'"))
+
+
+def test_rows_without_weight_have_no_say():
+    X, y, z = with_near_copy(0.01)
+    weights = np.where(np.arange(len(z)) < 500, 1.0, 0.0)
+    X.loc[500:, "code"] = 1 - X.loc[500:, "code"]
+    with pytest.raises(ValueError, match="'code' tells it"):
+        estimate_effects(X, y, sensitive_features=z, sample_weight=weights)
+
+
+@pytest.mark.filterwarnings("ignore::unsway.OverlapWarning")
+@pytest.mark.parametrize("n_rows", [1_000, 20_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_poor_overlap_is_not_refused(n_rows, seed):
+    world = make_world("poor_overlap", n_rows, random_state=seed)
+    y, z = (np.asarray(values, dtype=float) for values in (world.y, world.z))
+    assert FairTarget().fit(world.X, z, y=y).n_rows == n_rows
+    assert DirectEffect().fit(world.X, z).n_rows == n_rows
+
+
+@pytest.mark.filterwarnings("ignore::unsway.OverlapWarning")
+def test_a_propensity_that_learnt_the_rows_by_heart_is_not_taken_for_a_telling_one():
+    X, _, z = people()
+    forest = RandomForestClassifier(20, random_state=0)
+    assert roc_auc_score(z, Propensity(forest).fit_predict(X, z.astype(float))) > 0.999
+    assert DirectEffect(propensity=forest).fit(X, z.astype(float)).n_rows == len(z)
+
+
+def test_the_separation_is_the_weighted_area_under_the_roc_curve():
+    rng = np.random.default_rng(0)
+    z, weights = rng.integers(0, 2, 500).astype(float), rng.integers(0, 3, 500).astype(float)
+    scores = 1 / (1 + np.exp(-rng.normal(size=500) * 3 - 4 * z + 2))
+    exact = roc_auc_score(z, scores, sample_weight=weights)
+    assert separation(scores, z, weights) == pytest.approx(exact, abs=1e-3)
+
+
+def test_workers_refuse_what_one_refuses_and_name_the_same_column():
+    X, _, z = with_near_copy(0.01)
+    b = np.where(z == 1, 0.99, 0.01)
+    cuts = (slice(0, 300), slice(300, 300), slice(300, 1_000))
+
+    def work(rank, reduce):
+        here = X[cuts[rank]].reset_index(drop=True)
+        with pytest.raises(ValueError, match="'code' tells it almost alone") as refused:
+            refuse_telling_columns(b[cuts[rank]], z[cuts[rank]], None, columns(here), reduce=reduce)
+        return str(refused.value)
+
+    assert len(set(in_threads(3, work))) == 1
