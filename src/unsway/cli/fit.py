@@ -25,6 +25,7 @@ from ..criteria import (
     Parity,
     choose_strength,
     fit_criterion,
+    needed_criterion,
 )
 from ..effects import Propensity
 from ..folds import hold_out
@@ -177,7 +178,12 @@ def _in_memory(
     refuse_row_names(roles.X)
     if isinstance(classifier, FairLogisticRegression):  # refuses missing numbers before any work
         one_hot(roles.X, features_of_table(roles.X))
+<<<<<<< HEAD
     progress.next("Estimating what the sensitive attribute does")
+=======
+    _next(progress, "Estimating what the sensitive attribute does")
+    criterion = needed_criterion(criterion, classifier.strength_)
+>>>>>>> mend-training
     fitted = fit_criterion(criterion, roles.X, roles.z, roles.sample_weight, y=roles.y)
     progress.next("Training")
     result = train(classifier, roles, fitted, _on_step(progress))
@@ -251,13 +257,17 @@ def measure(
     weights = None if roles.sample_weight is None else roles.sample_weight[rows]
     objective = criterion.take(rows).objective(y, z, weights)
     gap = {"sensitive_features": z, "sample_weight": weights}
+    fairness = {}
+    if not objective.is_plain:
+        margin = logit(p.clip(1e-15, 1 - 1e-15))
+        fairness[objective.fairness_name] = objective.losses(margin).penalty
     return {
         "rows": len(rows),
         "z1": int(z.sum()),
         "z0": int((1 - z).sum()),
         "positive_rate": float(np.average(y, weights=weights)),
         "log_loss": float(log_loss(y, p, sample_weight=weights, labels=[0, 1])),
-        objective.fairness_name: objective.losses(logit(p.clip(1e-15, 1 - 1e-15))).penalty,
+        **fairness,
         "accuracy": float(np.average((p > 0.5) == y, weights=weights)),
         "score_gap": score_gap(y, p, **gap),
         "label_gap": score_gap(y, y, **gap),

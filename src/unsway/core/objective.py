@@ -138,6 +138,11 @@ class Objective:
         return known
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is the log-loss alone: without a penalty, without a shift."""
+        return self.shift is None and not self.penalty.names
+
+    @property
     def fairness_name(self) -> str:
         """What the second half of the losses is called."""
         return "penalty" if self.shift is None else "fair_log_loss"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ..core import Objective, Penalty, check_strength
+from ..core.penalty import identity
 from ..effects import warn_about_overlap
 from ..effects.surrogate import Reduce
 from ..roles import Floats
@@ -94,6 +96,42 @@ class PenaltyCriterion(ABC):
     ) -> Objective:
         """Return (1−λ)·log-loss + λ·penalty, at strength 0 until told another."""
         return Objective(self.penalty(y, z, sample_weight, reduce=reduce), y, 0.0, sample_weight)
+
+
+class NoCriterion(PenaltyCriterion):
+    """Labels as they are and nothing to hold scores to: what strength 0 comes to."""
+
+    default_strength = 0.0
+
+    def at(self, X: Any) -> NoCriterion:
+        """Return itself: it serves any rows."""
+        return self
+
+    def take(self, rows: NDArray[np.intp]) -> NoCriterion:
+        """Return itself: it serves any rows."""
+        return self
+
+    def penalty(
+        self,
+        y: Floats,
+        z: Floats,
+        sample_weight: Floats | None = None,
+        *,
+        reduce: Reduce | None = None,
+    ) -> Penalty:
+        """Return the penalty on nothing."""
+        return replace(Penalty.none(len(y)), reduce=reduce or identity)
+
+
+def needed_criterion(
+    criterion: Criterion | FittedCriterion, strength: float
+) -> Criterion | FittedCriterion:
+    """Return the criterion, or none where strength 0 would not use what it has yet to fit."""
+    if strength != 0 or isinstance(criterion, FittedCriterion):
+        return criterion
+    if hasattr(criterion, "check_settings"):
+        criterion.check_settings()
+    return NoCriterion()
 
 
 def fit_criterion(

@@ -94,7 +94,7 @@ class FairTarget(BaseEstimator):
         """Estimate the direct effect at each row; z and y are 0/1."""
         if y is None:
             raise TypeError("FairTarget needs the labels: fit(X, z, y=y)")
-        self._check()
+        self.check_settings()
         cross_fit = CrossFit.of(
             X,
             z,
@@ -125,7 +125,7 @@ class FairTarget(BaseEstimator):
         ``models.predict(X)`` gives those of other rows.
         Where the rows are spread over workers, ``reduce`` sums a small array over all of them.
         """
-        self._check()
+        self.check_settings()
         warn_about_extremes(nuisances.propensity, self.max_extreme_share, reduce)
         correction = np.zeros(0)
         if self.correction_degree is not None:
@@ -137,7 +137,8 @@ class FairTarget(BaseEstimator):
             corrected_effect(nuisances, correction),
         )
 
-    def _check(self) -> None:
+    def check_settings(self) -> None:
+        """Refuse settings that are unknown."""
         degree = self.correction_degree
         whole = isinstance(degree, (int, np.integer)) and degree >= 0
         if degree is not None and not whole:

@@ -21,6 +21,8 @@ from ..criteria import (
     FittedDirectEffect,
     FittedFairTarget,
     GroupCriterion,
+    NoCriterion,
+    needed_criterion,
 )
 from ..models.boosting import Boosting
 from ..models.rows import Rows
@@ -221,7 +223,7 @@ def _fit_criterion(
     collective: Collective,
 ) -> Any:
     """Fit the criterion on all processes' rows; a fitted one is taken to those here."""
-    criterion = model._criterion()
+    criterion = needed_criterion(model._criterion(), model.strength_)
     more = (rows, layout.table, settings, collective, model.n_jobs)
     if isinstance(criterion, FairTarget):
         return fit_fair_target(criterion, *more)
@@ -232,7 +234,7 @@ def _fit_criterion(
 
 def _at(criterion: Any, tables: Sequence[Any]) -> Any:
     """Return a fitted criterion at the rows of several tables."""
-    if isinstance(criterion, GroupCriterion):
+    if isinstance(criterion, GroupCriterion | NoCriterion):
         return criterion
     found = [criterion.at(table) for table in tables]
     nobody = np.zeros(0)

@@ -68,7 +68,7 @@ class Boosting:
         """Grow one tree at this λ."""
         self.engine.boost(lambda margin: self.derivatives(margin, strength))
         self.rounds += 1
-        if self.validation.shift is None:
+        if self.validation.penalty.names:
             penalty = self.derivatives.objective.penalty
             statistics = self.derivatives.statistics
             value = penalty.distance.value(statistics)
@@ -78,7 +78,9 @@ class Boosting:
         """Return both losses on the validation rows."""
         measure = self._measure if self.measure is None else self.measure
         losses, statistics = measure(self.engine.validation_margin())
-        more = {"log_loss": losses.utility, self.validation.fairness_name: losses.penalty}
+        more = {"log_loss": losses.utility}
+        if not self.validation.is_plain:
+            more[self.validation.fairness_name] = losses.penalty
         self._record("validation", self.validation.penalty.names, statistics, **more)
         return losses
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..core import Objective
 from ..core.fused import FusedDerivatives, in_single_precision
-from ..criteria import FittedCriterion, fit_criterion
+from ..criteria import FittedCriterion, fit_criterion, needed_criterion
 from ..criteria.direct_effect import FittedDirectEffect
 from ..criteria.fair_target import FittedFairTarget
 from ..folds import hold_out
@@ -100,7 +100,8 @@ def fit_rows(
     else:
         table = rows.take(sample)
     _check_parts(held, roles)
-    fitted = _criterion_at(rows, roles, model._criterion(), table, sample)
+    criterion = needed_criterion(model._criterion(), model.strength_)
+    fitted = _criterion_at(rows, roles, criterion, table, sample)
     del table
     with TemporaryDirectory(dir=folder) as place:
         parts = (_objective(fitted, roles, inside, Path(place)) for inside in (~held, held))

@@ -7,7 +7,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..criteria import FairTarget, FittedFairTarget, choose_strength, fit_criterion
+from ..criteria import (
+    FairTarget,
+    FittedFairTarget,
+    NoCriterion,
+    choose_strength,
+    fit_criterion,
+    needed_criterion,
+)
 from ..roles import Floats, check_roles, take
 from .wrapping import (
     WrappedClassifier,
@@ -90,8 +97,10 @@ class FairTargetClassifier(WrappedClassifier):
         roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
         self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
         z = roles.sensitive.values
-        fitted: Any = fit_criterion(criterion, X, z, roles.weights, y=roles.target)
-        targets = fitted.targets(roles.target, z, self.strength_)
+        targets = roles.target
+        if not isinstance(needed_criterion(criterion, self.strength_), NoCriterion):
+            fitted: Any = fit_criterion(criterion, X, z, roles.weights, y=roles.target)
+            targets = fitted.targets(roles.target, z, self.strength_)
         self.stretch_ = _largest_excess(targets, roles.weights)
         inside = (targets + self.stretch_) / (1 + 2 * self.stretch_)
         rows, labels, weights = _two_copies(inside, roles.weights)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.newton import LinearProblem
-from ..criteria import FairTarget, choose_strength, fit_criterion
+from ..criteria import FairTarget, choose_strength, fit_criterion, needed_criterion
 from ..roles import (
     Floats,
     check_roles,
@@ -63,7 +63,8 @@ class FairLogisticRegression(MarginClassifier, BaseEstimator):
         Newton steps taken.
     log_loss_, penalty_ : float
         Both halves of the objective on the training rows; with fair targets the second is the
-        log-loss against those of full strength.
+        log-loss against those of full strength. At strength 0 no criterion is fitted, and the
+        second is NaN.
     statistics_ : dict of str to float
         The penalty's statistics of the training scores, by name; fair targets have none.
     strength_ : float
@@ -155,6 +156,7 @@ class FairLogisticRegression(MarginClassifier, BaseEstimator):
         """
         chosen = [choose_strength(self._criterion(), strength) for strength in strengths]
         checked = copy(self)
+        checked.strength = None  # one of 0 would spare the criterion, which others need
         problem = checked._problem(X, y, sensitive_features, sample_weight)
         return checked._path(problem, chosen)
 
@@ -179,7 +181,8 @@ class FairLogisticRegression(MarginClassifier, BaseEstimator):
         roles = check_roles(table, y, sensitive_features, sample_weight, self.positive_level)
         self._previous_weights(X)  # raises now, before any work, if they do not fit X
         z = roles.sensitive.values
-        fitted = fit_criterion(self._criterion(), table, z, roles.weights, y=roles.target)
+        criterion = needed_criterion(self._criterion(), self.strength_)
+        fitted = fit_criterion(criterion, table, z, roles.weights, y=roles.target)
         self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
         objective = fitted.objective(roles.target, z, roles.weights)
         return LinearProblem(objective, X, self.l2, self.fit_intercept)
@@ -247,7 +250,7 @@ class FairLogisticRegression(MarginClassifier, BaseEstimator):
         self.intercept_ = result.weights[-1:].copy()
         self.n_iter_ = np.array([result.n_iter], dtype=np.int32)
         self.log_loss_ = result.losses.utility
-        self.penalty_ = result.losses.penalty
+        self.penalty_ = np.nan if problem.objective.is_plain else result.losses.penalty
         self.statistics_ = dict(
             zip(problem.objective.penalty.names, result.statistics.tolist(), strict=True)
         )

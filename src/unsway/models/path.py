@@ -46,6 +46,7 @@ class BoostedPath:
         eval_set: Any = None,
     ) -> None:
         self._model = copy(model)
+        self._model.strength = None  # one of 0 would spare the criterion, which others need
         self._schedule = Schedule() if model.schedule is None else model.schedule
         self._start = self._model._start(X, y, sensitive_features, sample_weight, eval_set)
         self._pretrained: tuple[Boosting, tuple[Step, ...]] | None = None
@@ -100,6 +101,7 @@ class LinearPath:
         sample_weight: Any = None,
     ) -> None:
         self._model = copy(model)
+        self._model.strength = None  # one of 0 would spare the criterion, which others need
         self._problem = self._model._problem(X, y, sensitive_features, sample_weight)
         self._weights: dict[float, Floats] = {}
         self.warm = True

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ..core import Schedule, Step
-from ..criteria import FairTarget, choose_strength
+from ..criteria import FairTarget, choose_strength, needed_criterion
 from ..roles import check_roles
 from ..tables import EngineTable, check_table
 from .margins import MarginClassifier
@@ -78,7 +78,8 @@ class ScheduledClassifier(MarginClassifier, BaseEstimator, ABC):
         roles = check_roles(X, y, sensitive_features, sample_weight, self.positive_level)
         self.classes_, self.sensitive_levels_ = roles.classes, roles.sensitive.levels
         self.table_ = EngineTable.of(X)
-        given = (X, self.table_.matrix(X), roles, self._criterion())
+        criterion = needed_criterion(self._criterion(), self.strength_)
+        given = (X, self.table_.matrix(X), roles, criterion)
         if eval_set is not None:
             return rows_beside(*given, eval_set, self._read)
         return hold_out_rows(*given, fraction=self.validation_fraction, seed=self.random_state)

@@ -143,7 +143,7 @@ class FairLoss(Module):
         if objective is not None:
             shift, weights = objective.shift, objective.sample_weight
             self.n_rows = len(objective.target)
-            if shift is None:
+            if objective.penalty.names:
                 self.running = RunningStatistics(objective.penalty)
         if weights is not None:
             weights = weights * (len(weights) / weights.sum())

@@ -79,7 +79,9 @@ class Training:
         margin = margins(self.module, self.validation_inputs)
         penalty, losses = self.validation.penalty, self.validation.losses(margin)
         statistics = dict(zip(penalty.names, penalty.statistics(expit(margin)), strict=True))
-        more = {"log_loss": losses.utility, self.validation.fairness_name: losses.penalty}
+        more = {"log_loss": losses.utility}
+        if not self.validation.is_plain:
+            more[self.validation.fairness_name] = losses.penalty
         self._record("validation", statistics, **more)
         return losses
 
