@@ -178,12 +178,8 @@ def _in_memory(
     refuse_row_names(roles.X)
     if isinstance(classifier, FairLogisticRegression):  # refuses missing numbers before any work
         one_hot(roles.X, features_of_table(roles.X))
-<<<<<<< HEAD
     progress.next("Estimating what the sensitive attribute does")
-=======
-    _next(progress, "Estimating what the sensitive attribute does")
     criterion = needed_criterion(criterion, classifier.strength_)
->>>>>>> mend-training
     fitted = fit_criterion(criterion, roles.X, roles.z, roles.sample_weight, y=roles.y)
     progress.next("Training")
     result = train(classifier, roles, fitted, _on_step(progress))
