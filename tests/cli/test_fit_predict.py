@@ -412,6 +412,16 @@ def test_a_column_of_rare_levels_gives_a_finite_logistic_model(tmp_path):
     assert np.isfinite(list(training["metrics"]["train"].values())).all()
 
 
+def test_strength_0_estimates_nothing_and_says_so(tmp_path):
+    file = write(tmp_path / "people.csv", people())
+    result = invoke("fit", file, *ROLES, "--strength", "0", "--threads", "1", "-o", tmp_path / "m")
+    assert result.exit_code == 0, result.output
+    assert "fair targets" not in result.stdout
+    metrics = json.loads((tmp_path / "m" / "card.json").read_text())["training"]["metrics"]
+    assert not {"fair_log_loss", "penalty"} & set(metrics["train"])
+    assert "at strength 0 nothing" in (tmp_path / "m" / "card.md").read_text()
+
+
 def test_a_column_that_names_people_is_refused(tmp_path):
     table = people().append_column("name", pa.array([f"person {k}" for k in range(N)]))
     found = complaint("fit", write(tmp_path / "names.csv", table), *ROLES, *FAST,

@@ -25,13 +25,15 @@ from ..criteria import (
     FittedCriterion,
     Parity,
     choose_strength,
-    fit_criterion,
 )
 from ..effects import Propensity
 from ..folds import hold_out
 from ..groups import find_copies, level_extremes
+from ..models.boosting import check_booster
 from ..models.features import Feature, features_of_table, one_hot
 from ..models.folder import TrainingRoles, check_model_folder, save_model_folder
+from ..models.logistic import check_regression
+from ..models.training import fit_for
 from ..rows import Rows
 from .console import Steps, say, show_table, steps
 from .flags import RoleFlags, role_options, take_roles
@@ -182,7 +184,7 @@ def _in_memory(
     if isinstance(classifier, FairLogisticRegression):  # refuses missing numbers before any work
         one_hot(rows.X, features_of_table(rows.X))
     progress.next("Estimating what the sensitive attribute does")
-    fitted = fit_criterion(criterion, rows)
+    fitted = fit_for(criterion, classifier.strength_, rows)
     progress.next("Training")
     result = train(classifier, rows, fitted, _on_step(progress))
     return rows, roles, fitted, result, _parts(result, rows)
@@ -223,11 +225,12 @@ def make_classifier(
                     f"--param: a logistic regression has no {each!r}; it takes "
                     f"{', '.join(LOGISTIC_PARAMS)}"
                 )
-        classifier = factory(strength=strength, **params)
-    else:
-        classifier = factory(strength=strength, params=params, random_state=seed, n_jobs=threads)
-    classifier._check_settings()  # now, rather than when the propensity score is fitted
-    return classifier
+        regression = factory(strength=strength, **params)
+        check_regression(regression)  # now, rather than when the propensity score is fitted
+        return regression
+    booster = factory(strength=strength, params=params, random_state=seed, n_jobs=threads)
+    check_booster(booster)
+    return booster
 
 
 def train(
@@ -255,13 +258,17 @@ def measure(
     y, z, weights, p = inside.y, inside.z, inside.weights, scores[part]
     objective = criterion.take(part).objective(inside)
     gap = {"sensitive_features": z, "sample_weight": weights}
+    fairness = {}
+    if not objective.is_plain:
+        margin = logit(p.clip(1e-15, 1 - 1e-15))
+        fairness[objective.fairness_name] = objective.losses(margin).penalty
     return {
         "rows": len(part),
         "z1": int(z.sum()),
         "z0": int((1 - z).sum()),
         "positive_rate": float(np.average(y, weights=weights)),
         "log_loss": float(log_loss(y, p, sample_weight=weights, labels=[0, 1])),
-        objective.fairness_name: objective.losses(logit(p.clip(1e-15, 1 - 1e-15))).penalty,
+        **fairness,
         "accuracy": float(np.average((p > 0.5) == y, weights=weights)),
         "score_gap": score_gap(y, p, **gap),
         "label_gap": score_gap(y, y, **gap),

@@ -86,7 +86,7 @@ class FairTarget(BaseEstimator):
 
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Estimate the direct effect τ at each row, which is the value of a row."""
-        self._check()
+        self.check_settings()
         cross_fit = CrossFit.of(
             rows,
             outcome_model=self.outcome_model,
@@ -120,7 +120,8 @@ class FairTarget(BaseEstimator):
             sample_weight=rows.weights,
         )
 
-    def _check(self) -> None:
+    def check_settings(self) -> None:
+        """Refuse settings that are unknown."""
         degree = self.correction_degree
         whole = isinstance(degree, (int, np.integer)) and degree >= 0
         if degree is not None and not whole:

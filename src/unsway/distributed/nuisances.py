@@ -174,7 +174,7 @@ class SharedTrees:
             booster.update(self._matrix, number)
         return FittedTrees(booster)
 
-    def predict_rows(self, model: FittedTrees, rows: Index) -> Floats:
+    def predict_rows(self, model: Any, rows: Index) -> Floats:
         """Return the predictions for rows of the learner's own table."""
         return model.predict(self._matrix)[rows]
 
@@ -212,7 +212,7 @@ class SharedRegression:
         problem = LinearProblem(objective, self._design, l2)
         return FittedRegression(problem.minimize(tol=_CONVERGED).weights)
 
-    def predict_rows(self, model: FittedRegression, rows: Index) -> Floats:
+    def predict_rows(self, model: Any, rows: Index) -> Floats:
         """Return the predictions for rows of the learner's own table."""
         return model.predict(replace(self._design, matrix=self._design.matrix[rows]))
 

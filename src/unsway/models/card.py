@@ -47,10 +47,17 @@ def _lines(card: Mapping[str, Any]) -> Iterator[str]:
     roles, training = card.get("roles") or {}, card.get("training") or {}
     yield f"# Model card: {_text(roles.get('target') or 'unnamed target')}"
     yield ""
-    yield (
-        "A classifier trained so that the direct effect of a sensitive attribute on its scores is "
-        "removed. It does not need that attribute to score."
-    )
+    if card.get("strength") == 0:
+        purpose = (
+            "A classifier trained on the labels as they are: at strength 0 nothing of what a "
+            "sensitive attribute does to its scores is removed."
+        )
+    else:
+        purpose = (
+            "A classifier trained so that the direct effect of a sensitive attribute on its scores "
+            "is removed."
+        )
+    yield f"{purpose} It does not need that attribute to score."
     yield from _section("Model", _model(card))
     yield from _section("Training data", _data(roles, training))
     yield from _metrics(training.get("metrics") or {})

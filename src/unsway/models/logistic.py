@@ -68,7 +68,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         Newton steps taken.
     log_loss_, penalty_ : float
         Both halves of the objective on the training rows; with fair targets the second is the
-        log-loss against those of full strength.
+        log-loss against those of full strength. At strength 0 no criterion is fitted, and the
+        second is NaN.
     statistics_ : dict of str to float
         The penalty's statistics of the training scores, by name; fair targets have none.
     strength_ : float
@@ -269,7 +270,7 @@ def minimize(model: FairLogisticRegression, problem: LinearProblem, start: Float
     model.intercept_ = result.weights[-1:].copy()
     model.n_iter_ = np.array([result.n_iter], dtype=np.int32)
     model.log_loss_ = result.losses.utility
-    model.penalty_ = result.losses.penalty
+    model.penalty_ = np.nan if problem.objective.is_plain else result.losses.penalty
     model.statistics_ = dict(
         zip(problem.objective.penalty.names, result.statistics.tolist(), strict=True)
     )

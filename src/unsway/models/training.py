@@ -85,6 +85,8 @@ def fit_for(criterion: Any, strength: float | None, rows: Rows, *, fitting: Fitt
     ``strength`` is None where many strengths will share the criterion.
     """
     if strength == 0 and not isinstance(criterion, FittedCriterion):
+        if hasattr(criterion, "check_settings"):
+            criterion.check_settings()
         criterion = Plain()
     return fit_criterion(criterion, rows, fitting=fitting)
 

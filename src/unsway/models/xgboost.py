@@ -280,6 +280,7 @@ class FairXGBClassifier(BoostedClassifier):
         Per round, after its tree: ``"validation"`` with ``log_loss`` and either ``fair_log_loss``,
         the log-loss against the targets of full strength, or ``penalty`` and the criterion's
         statistics. A penalty adds ``"train"``, with all but ``log_loss`` before that round's tree.
+        At strength 0 a criterion that is not fitted stays so, and ``log_loss`` is all there is.
     strength_ : float
         λ as it was used.
     sensitive_levels_ : tuple
