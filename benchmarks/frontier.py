@@ -50,7 +50,7 @@ def booster_rows(data: Any, strengths: tuple[float, ...]) -> Iterator[tuple[str,
 
     from unsway import DirectEffect, FairXGBClassifier
     from unsway.folds import hold_out
-    from unsway.frontier import frontier
+    from unsway.sweeps import frontier
 
     X, y, z = data
     params = {"eta": ETA, "max_depth": DEPTH}
@@ -96,7 +96,7 @@ def booster_rows(data: Any, strengths: tuple[float, ...]) -> Iterator[tuple[str,
 def logistic_rows(data: Any, strengths: tuple[float, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the cost of a sweep of logistic regressions beside single fits, on the same rows."""
     from unsway import DirectEffect, FairLogisticRegression
-    from unsway.frontier import frontier
+    from unsway.sweeps import frontier
 
     X, y, z = data
     X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)

@@ -164,7 +164,11 @@ def engine_belongs(package: str, path: str) -> bool:
         ("effects/propensity.py", "import unsway.criteria", "effects may not import criteria"),
         ("criteria/group.py", "from .. import models", "criteria may not import models"),
         ("criteria/group.py", "from .. import Propensity, make_world", "may not import datasets"),
-        ("models/logistic.py", "from unsway.audit.metrics import a", "models may not import audit"),
+        (
+            "models/logistic.py",
+            "from unsway.auditing.metrics import a",
+            "models may not import audit",
+        ),
         ("models/logistic.py", "import unsway", "models may not import unsway"),
         ("audit/metrics.py", "def f():\n    from ..core import x", "audit may not import core"),
         ("roles.py", "from .core import Penalty", "roles may not import core"),

@@ -3,29 +3,24 @@
 The public names live here; an engine is imported when its first name is used.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .audit.audit import audit as audit  # type checkers would take the rooms of these names
-    from .frontier.sweep import frontier as frontier
+from typing import Any
 
 __version__ = "0.1.0"
 
 #: Public name → the module that defines it.
 _HOMES = {
-    "Audit": "audit",
-    "Comparison": "audit",
-    "audit": "audit.audit",
-    "compare": "audit",
-    "demographic_parity_difference": "audit",
-    "demographic_parity_ratio": "audit",
-    "equal_opportunity_difference": "audit",
-    "equal_opportunity_ratio": "audit",
-    "equalized_odds_difference": "audit",
-    "equalized_odds_ratio": "audit",
+    "Audit": "auditing",
+    "Comparison": "auditing",
+    "audit": "auditing.audit",
+    "compare": "auditing",
+    "demographic_parity_difference": "auditing",
+    "demographic_parity_ratio": "auditing",
+    "equal_opportunity_difference": "auditing",
+    "equal_opportunity_ratio": "auditing",
+    "equalized_odds_difference": "auditing",
+    "equalized_odds_ratio": "auditing",
+    "Rows": "rows",
     "DirectEffect": "criteria",
     "EqualOpportunity": "criteria",
     "EqualizedOdds": "criteria",
@@ -61,11 +56,11 @@ _HOMES = {
     "lightgbm_objective": "models.lightgbm",
     "xgboost_objective": "models.xgboost",
     "FairDaskXGBClassifier": "distributed.dask",
-    "Frontier": "frontier.result",
-    "frontier": "frontier.sweep",
-    "seek_strength": "frontier.seek",
-    "score_gap": "audit.metrics",
-    "selection_rate_difference": "audit.metrics",
+    "Frontier": "sweeps.result",
+    "frontier": "sweeps.sweep",
+    "seek_strength": "sweeps.seek",
+    "score_gap": "auditing.metrics",
+    "selection_rate_difference": "auditing.metrics",
     "write_audit_report": "report",
     "write_frontier_report": "report",
     "make_synthetic": "datasets",
@@ -73,20 +68,6 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)
-
-
-class _Package(ModuleType):
-    """The package, in which a public name is never the room that shares it.
-
-    Python binds a room to its name here once it is loaded, which would hide `audit` and `frontier`.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

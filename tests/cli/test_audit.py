@@ -11,7 +11,7 @@ import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 
-from unsway.audit import audit
+from unsway.auditing import audit
 from unsway.cli.app import app
 
 N = 400

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from unsway import make_synthetic
 from unsway.cli.app import app
-from unsway.frontier import Frontier
 from unsway.models.folder import load_model_folder
+from unsway.sweeps import Frontier
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import pytest
 from report.chromium import Browser, find_chromium
 
 from unsway import FairLogisticRegression, Parity, make_synthetic
-from unsway.audit import audit
-from unsway.frontier import Frontier, Point
+from unsway.auditing import audit
+from unsway.sweeps import Frontier, Point
 
 #: Names that try to run, to break out, to overflow and to turn the text around.
 HOSTILE = (

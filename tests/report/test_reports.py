@@ -8,9 +8,9 @@ from html import unescape
 import pytest
 from report.conftest import HOSTILE, make_frontier
 
-from unsway.audit import audit
-from unsway.frontier import Point
+from unsway.auditing import audit
 from unsway.report import charts, write_audit_report, write_frontier_report
+from unsway.sweeps import Point
 
 pytest.importorskip("altair", reason="the report extra is not installed")
 pytest.importorskip("vl_convert", reason="the report extra is not installed")

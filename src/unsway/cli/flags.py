@@ -59,8 +59,8 @@ def take_roles(
     """Return a table's rows and the names of their roles, every column checked before any work.
 
     With `numeric_target`, a target of more than two numbers is taken as it is unless one of them is
-    named; ``positive`` is then None. Rows with a missing label, sensitive value or weight are refused, never dropped in
-    silence.
+    named; ``positive`` is then None. Rows with a missing label, sensitive value or weight are
+    refused, never dropped in silence.
     """
     names = table.column_names
     target = check_column(flags.target, names, "--target")

@@ -16,13 +16,13 @@ import numpy as np
 from .._typing import Floats
 from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
-from ..frontier import Choice, Frontier, Point, Store
-from ..frontier import frontier as sweep
-from ..frontier.inputs import check_strengths
-from ..frontier.plots import check_installed, frontier_svg
 from ..models.features import Feature, align, features_of_table, one_hot
 from ..models.folder import TrainingRoles
 from ..rows import Rows
+from ..sweeps import Choice, Frontier, Point, Store
+from ..sweeps import frontier as sweep
+from ..sweeps.inputs import check_strengths
+from ..sweeps.plots import check_installed, frontier_svg
 from .console import Steps, note, say, show_table, steps
 from .fit import (
     make_classifier,

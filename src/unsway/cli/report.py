@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ..files import check_writable
-from ..frontier import Choice, Frontier
 from ..report import write_frontier_report
+from ..sweeps import Choice, Frontier
 from .console import note, say
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..frontier import Choice, Frontier
+from ..sweeps import Choice, Frontier
 from .words import group_name
 
 #: Parts of the rows to judge by, best first.

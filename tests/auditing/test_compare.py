@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from unsway import estimate_effects, make_synthetic
-from unsway.audit import audit, compare
+from unsway.auditing import audit, compare
 
 MODELS = {"propensity_model": LogisticRegression(), "outcome_model": LogisticRegression(), "cv": 2}
 

@@ -5,9 +5,9 @@ import pytest
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
-from unsway.audit import audit
-from unsway.audit.measures import BETWEEN, MEANINGS, Key, estimates, measure
-from unsway.audit.tally import Bins, Sample
+from unsway.auditing import audit
+from unsway.auditing.measures import BETWEEN, MEANINGS, Key, estimates, measure
+from unsway.auditing.tally import Bins, Sample
 
 N = 400
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unsway.frontier import Frontier, Point
+from unsway.sweeps import Frontier, Point
 
 
 def table(*rows, part="validation", test=None):

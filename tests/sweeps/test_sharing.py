@@ -13,8 +13,8 @@ from unsway import (
     Schedule,
     make_synthetic,
 )
-from unsway.frontier import frontier
 from unsway.models.path import BoostedPath, LinearPath
+from unsway.sweeps import frontier
 
 STRENGTHS = [0.0, 0.3, 0.325, 0.9]
 QUICK = Schedule(ramp_steps=10, patience=5, max_steps=150)

@@ -8,7 +8,7 @@ import pytest
 CODE = """
 import resource, sys, time
 import numpy as np
-from unsway.audit import audit
+from unsway.auditing import audit
 
 n, rng = 1_000_000, np.random.default_rng(0)
 X = rng.normal(size=(n, 20))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unsway.audit import groups
+from unsway.auditing import groups
 
 DIFFERENCES = (
     "demographic_parity_difference",

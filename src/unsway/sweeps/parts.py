@@ -11,7 +11,7 @@ from scipy.special import logit
 from sklearn.metrics import log_loss, roc_auc_score
 
 from .._typing import Floats, Index
-from ..audit import score_gap, selection_rate_difference
+from ..auditing import score_gap, selection_rate_difference
 from ..core import Objective
 from ..effects import Effects, Estimate, estimate_effects
 from ..rows import Rows

@@ -13,7 +13,7 @@ from unsway import (
     make_synthetic,
     make_world,
 )
-from unsway.frontier import frontier, seek_strength
+from unsway.sweeps import frontier, seek_strength
 
 ANY_OVERLAP = {"max_extreme_share": 1}
 FAIR = FairLogisticRegression(FairTarget(max_extreme_share=1))

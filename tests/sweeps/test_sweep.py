@@ -26,9 +26,9 @@ from unsway import (
     selection_rate_difference,
 )
 from unsway.folds import hold_out
-from unsway.frontier import Frontier, frontier
-from unsway.frontier.inputs import FULL_STRENGTHS, PENALTY_STRENGTHS, check_strengths
-from unsway.frontier.parts import Judge
+from unsway.sweeps import Frontier, frontier
+from unsway.sweeps.inputs import FULL_STRENGTHS, PENALTY_STRENGTHS, check_strengths
+from unsway.sweeps.parts import Judge
 
 QUICK = Schedule(ramp_steps=5, patience=3, max_steps=40)
 ANY_OVERLAP = {"max_extreme_share": 1}

@@ -15,8 +15,8 @@ found = audit([0, 1, 0, 1], [0.1, 0.9, 0.2, 0.6], [0, 0, 1, 1], n_bootstrap=0)
 print(found.metrics["auc"].estimate)
 import unsway
 assert unsway.audit is audit
-from unsway.audit.metrics import score_gap
-from unsway.audit import Audit
+from unsway.auditing.metrics import score_gap
+from unsway.auditing import Audit
 assert isinstance(found, Audit) and unsway.audit is audit and unsway.score_gap is score_gap
 """
 
@@ -25,7 +25,7 @@ assert isinstance(found, Audit) and unsway.audit is audit and unsway.score_gap i
     "before",
     [
         "",
-        "import unsway.audit.metrics",
+        "import unsway.auditing.metrics",
         "from unsway import score_gap",
         "from unsway import *",
     ],

@@ -9,8 +9,8 @@ from matplotlib import pyplot  # noqa: E402
 from sklearn.linear_model import LinearRegression, LogisticRegression  # noqa: E402
 
 from unsway import make_synthetic  # noqa: E402
-from unsway.audit import audit  # noqa: E402
-from unsway.audit.plots import plot_curves, plot_effects, plot_groups  # noqa: E402
+from unsway.auditing import audit  # noqa: E402
+from unsway.auditing.plots import plot_curves, plot_effects, plot_groups  # noqa: E402
 
 
 @pytest.fixture(scope="module")

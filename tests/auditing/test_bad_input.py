@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unsway.audit import audit, compare
+from unsway.auditing import audit, compare
 
 N = 60
 RNG = np.random.default_rng(0)

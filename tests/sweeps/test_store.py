@@ -22,7 +22,7 @@ from unsway import (
     Schedule,
     make_synthetic,
 )
-from unsway.frontier import Frontier, Point, Store, frontier
+from unsway.sweeps import Frontier, Point, Store, frontier
 
 STRENGTHS = [0.0, 0.3, 0.6, 0.9]
 
@@ -254,7 +254,7 @@ def test_a_read_only_folder_is_refused_before_any_work(people, tmp_path):
 FULL = """
 import resource, sys
 from unsway import FairLogisticRegression, Parity, make_synthetic
-from unsway.frontier import frontier
+from unsway.sweeps import frontier
 people = make_synthetic(600, random_state=0)
 
 def fill(point, done, total):  # from now on no file can grow beyond a few bytes
@@ -323,7 +323,7 @@ def test_leftovers_of_a_killed_process_do_no_harm(people, tmp_path):
 KILLED = """
 import sys
 from unsway import FairXGBClassifier, Parity, Schedule, make_synthetic
-from unsway.frontier import frontier
+from unsway.sweeps import frontier
 people = make_synthetic(3_000, random_state=0)
 quick = Schedule(ramp_steps=100, patience=50, max_steps=400)
 model = FairXGBClassifier(Parity(), params={"max_depth": 2, "eta": .1}, schedule=quick, n_jobs=1)

@@ -32,7 +32,7 @@ class Calibration:
 
     Examples
     --------
-    >>> from unsway.audit.tally import Sample
+    >>> from unsway.auditing.tally import Sample
     >>> y, z = np.array([0.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
     >>> tally = Sample.of(y, np.array([0.2, 0.2, 0.9, 0.7]), z).tally()
     >>> found = Calibration.of(tally, Bins.of(tally.sample.scores, 2, "uniform"), ("a", "b"))

@@ -10,8 +10,8 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from unsway import estimate_effects, make_synthetic, make_world
-from unsway.audit import Audit, audit
-from unsway.audit.words import points
+from unsway.auditing import Audit, audit
+from unsway.auditing.words import points
 
 HOSTILE = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0" + "x" * 5000 + "\u202eשלום")
 MODELS = {"propensity_model": LogisticRegression(), "outcome_model": LogisticRegression(),
