@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Audit": "auditing",
     "Comparison": "auditing",
-    "audit": "auditing.audit",
+    "audit": "auditing.audits",
     "compare": "auditing",
     "demographic_parity_difference": "auditing",
     "demographic_parity_ratio": "auditing",

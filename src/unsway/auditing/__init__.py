@@ -1,6 +1,6 @@
 """From predictions to a verdict, for any model."""
 
-from .audit import Audit, audit
+from .audits import Audit, audit
 from .calibration import Calibration
 from .causal import CausalAudit
 from .compare import Comparison, compare

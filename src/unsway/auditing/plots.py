@@ -13,7 +13,7 @@ from ..extras import load
 from .tables import short
 
 if TYPE_CHECKING:
-    from .audit import Audit
+    from .audits import Audit
     from .calibration import Calibration
     from .causal import CausalAudit
 

@@ -11,7 +11,7 @@ from ..effects import Effects, Estimate
 from .tables import short
 
 if TYPE_CHECKING:
-    from .audit import Audit
+    from .audits import Audit
     from .causal import CausalAudit
 
 

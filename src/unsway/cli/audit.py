@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from .._typing import Floats
-from ..auditing.audit import Audit, audit
+from ..auditing.audits import Audit, audit
 from ..extras import MissingExtraError, load
 from ..files import write_atomically
 from ..models.folder import SavedModel, TrainingRoles, load_model_folder
