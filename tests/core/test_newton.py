@@ -293,7 +293,7 @@ def two_groups(l2=0.0, shift=-0.4):
     X = np.repeat([[1.0], [0.0]], 10, axis=0)
     y = np.repeat([0.0, 0.0, 1.0], [10, 5, 5])
     d = np.repeat([shift, 0.0], 10)
-    return LinearProblem(Objective(Penalty.none(20), y, 1.0, shift=d), X, l2)
+    return LinearProblem(objective_of(Penalty.none(20), y, 1.0, shift=d), X, l2)
 
 
 def test_an_objective_that_falls_without_end_is_told_at_once():

@@ -419,7 +419,7 @@ def test_margins_without_end_earn_no_more_than_a_score_of_one_in_a_million():
     objective = objective_of(Penalty.none(4), target, 1.0, shift=shift)
     far, further = (size * np.array([-1.0, 1.0, 1.0, -1.0]) for size in (LARGEST_MARGIN, 1e4))
     fair, beyond = (objective.losses(margin).penalty for margin in (far, further))
-    assert fair == pytest.approx(float(objective.log_loss(far, target + shift)))
+    assert fair == pytest.approx(float(objective.mean_loss(far, target + shift)))
     assert beyond > fair  # the third row, whose target lies inside [0, 1], is as wrong as it was
 
 

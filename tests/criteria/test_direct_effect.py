@@ -224,7 +224,7 @@ def test_the_oracle_fair_score_costs_less_than_a_blind_one(synthetic):
 
 def test_a_bare_classifier_is_wrapped_in_a_propensity():
     people = make_people(80)
-    fitted = DirectEffect(propensity=LogisticRegression()).fit(people.X, people.z)
+    fitted = DirectEffect(propensity=LogisticRegression()).fit(people.checked())
     assert isinstance(fitted.model, Propensity)
     expected = LogisticRegression().fit(people.X, people.z).predict_proba(people.X)[:, 1]
     assert_close(fitted.row_values, expected, 1e-12)
@@ -255,7 +255,7 @@ def test_out_of_fold_scores_are_kept_at_the_rows_and_not_recomputed():
 def test_sample_weights_reach_the_propensity():
     people = make_people(200, seed=1)
     weights = 1 + 9 * people.z
-    fitted = DirectEffect(propensity=LogisticRegression()).fit(people.X, people.z, weights)
+    fitted = DirectEffect(propensity=LogisticRegression()).fit(people.checked(weights))
     expected = LogisticRegression().fit(people.X, people.z, weights).predict_proba(people.X)[:, 1]
     assert_close(fitted.row_values, expected, 1e-12)
 

@@ -99,14 +99,14 @@ def test_numpy_integers_serve_as_degrees():
 
 def test_a_criterion_fitted_on_other_rows_is_refused_with_a_way_out():
     fitted = direct_effect().fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
-    expected = r"fitted on 80 rows but z has 50; use at\(X\) for other rows"
+    expected = r"fitted on 80 rows but there are 50; use at\(X\) for other rows"
     with pytest.raises(ValueError, match=expected):
         fitted.penalty(rows_of(None, PEOPLE.y[:50], PEOPLE.z[:50]))
 
 
 def test_settings_are_checked_before_the_propensity_is_fitted():
     with pytest.raises(ValueError, match="unknown norm"):
-        DirectEffect(norm="cubic").fit(None, None)
+        DirectEffect(norm="cubic").fit(PEOPLE.checked())
 
 
 @pytest.mark.parametrize("degrees", [(1, 1), (1, 2), (2, 2)])

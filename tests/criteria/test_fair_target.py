@@ -40,7 +40,7 @@ from unsway.folds import fold_numbers
 
 def with_effect(effect):
     """Return a fitted fair target whose effect is known."""
-    return FittedCriterion(FairTarget(), None, np.asarray(effect, dtype=float))
+    return FittedCriterion(FairTarget(), np.asarray(effect, dtype=float))
 
 
 def truth_of(data, world_effect=1.25):
@@ -149,7 +149,7 @@ def test_the_effect_is_what_a_loop_over_the_folds_gives(people):
         )
         expected[test] = one - zero
     assert_close(fitted.row_values, expected, 1e-12)
-    assert fitted.conditional_effect.correction.size == 0
+    assert fitted.model.correction.size == 0
 
 
 def test_the_correction_is_a_line_in_the_propensity(people):
@@ -160,14 +160,14 @@ def test_the_correction_is_a_line_in_the_propensity(people):
     for fold in range(2):
         model = clone(EXACT).fit(people.X[folds != fold], people.z[folds != fold])
         b[folds == fold] = model.predict_proba(people.X[folds == fold])[:, 1]
-    constant, slope = corrected.conditional_effect.correction
+    constant, slope = corrected.model.correction
     assert_close(added, constant + slope * np.clip(b, 0.01, 0.99), 1e-9)
     assert abs(added).max() > 1e-3
 
 
 def test_a_higher_degree_has_as_many_numbers_more(people):
     fitted = fit(fair_target(correction_degree=3), people)
-    assert fitted.conditional_effect.correction.shape == (4,)
+    assert fitted.model.correction.shape == (4,)
 
 
 def test_no_effect_comes_from_a_model_that_saw_the_row():
@@ -206,7 +206,7 @@ def test_row_order_does_not_matter_where_many_rows_are_alike(criterion, data):
     X, z, y = np.round(data.X[:, [0, 10, 14]]), data.z.astype(float), data.y.astype(float)
     order = np.random.default_rng(1).permutation(len(y))
     one = criterion.fit(rows_of(X, y, z))
-    other = criterion.fit(X[order], z[order], y=y[order])
+    other = criterion.fit(rows_of(X[order], y[order], z[order]))
     assert len(np.unique(X, axis=0)) < len(X) / 4
     assert_close(other.model.predict(X), one.model.predict(X), 1e-9)
 
@@ -255,7 +255,7 @@ def test_the_correction_mends_outcome_models_that_hardly_see_anything():
     deaf = LogisticRegression(C=1e-5)
     raw, mended = (
         fair_target(outcome_model=deaf, correction_degree=degree)
-        .fit(data.X, z, y=y)
+        .fit(rows_of(data.X, y, z))
         .row_values.mean()
         for degree in (None, 1)
     )
@@ -417,9 +417,9 @@ def test_a_strength_the_criterion_has_not_is_refused(criterion, strength, error,
 # --- refusals ------------------------------------------------------------------------------------
 
 
-def test_labels_are_needed(people):
-    with pytest.raises(TypeError, match=r"FairTarget needs the labels: fit\(X, z, y=y\)"):
-        FairTarget().fit(rows_of(people.X, people.y, people.z))
+def test_an_objective_needs_the_effect_at_each_row(people):
+    with pytest.raises(TypeError, match="FairTarget needs the direct effect at each row"):
+        FairTarget().objective(people.checked(), None)
 
 
 @pytest.mark.parametrize(
@@ -431,7 +431,7 @@ def test_labels_are_needed(people):
         ({"cv": 0}, ValueError, "cv must be an integer of at least 1; got 0"),
         ({"cv": 2.0}, ValueError, r"cv must be an integer of at least 1; got 2\.0"),
         ({"clip": 0.5}, ValueError, "clip must lie above 0 and below 0.5"),
-        ({"random_state": -1}, ValueError, "random_state must be a non-negative integer"),
+        ({"random_state": -1}, ValueError, "random_state must be an integer of at least 0"),
         ({"outcome_model": []}, ValueError, "outcome_model is an empty list"),
         ({"outcome_model": "trees"}, TypeError, "outcome_model must be a scikit-learn model"),
         ({"propensity_model": 3}, TypeError, "propensity_model must be a scikit-learn model"),
@@ -454,7 +454,7 @@ def test_a_level_with_too_few_rows_is_refused_by_its_number(people):
 
 def test_another_number_of_rows_is_refused_with_both_numbers(people):
     fitted, part = fit(fair_target(), people), people.rows(np.arange(100))
-    message = "the fair target was fitted on 400 rows but z has 100"
+    message = "the criterion was fitted on 400 rows but there are 100"
     with pytest.raises(ValueError, match=message):
         targets_of(fitted, part.y, part.z)
     with pytest.raises(ValueError, match=message):

@@ -96,7 +96,7 @@ def test_equal_opportunity_looks_at_the_other_label_once_labels_are_swapped():
 @pytest.mark.parametrize("group", [0, 1])
 def test_a_missing_group_is_named(group):
     with pytest.raises(ValueError, match=rf"no row has z = {group}; both groups are needed there"):
-        Parity().objective(rows_of(None, Y, np.full(4, 1.0 - group))).penalty
+        Parity().objective(rows_of(None, Y, np.full(4, 1.0 - group)))
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_a_missing_group_is_named(group):
 def test_a_group_missing_within_a_label_is_named_with_the_label(criterion, y, label):
     expected = rf"no row has z = [01] among rows with y = {label}; both groups are needed there"
     with pytest.raises(ValueError, match=expected):
-        criterion.penalty(rows_of(None, np.array(y, dtype=float), Z))
+        criterion.objective(rows_of(None, np.array(y, dtype=float), Z))
 
 
 def test_a_group_without_weight_counts_as_missing():
     with pytest.raises(ValueError, match=r"no row has z = 1"):
-        Parity().objective(rows_of(None, Y, Z, 1 - Z)).penalty
+        Parity().objective(rows_of(None, Y, Z, 1 - Z))

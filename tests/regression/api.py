@@ -79,8 +79,14 @@ def objective(
     held_to: Any, y: Any, strength: float, sample_weight: Any = None, shift: Any = None
 ) -> Any:
     """Return an objective; without a penalty it has a shift."""
-    held_to = unsway.Penalty.none(len(y)) if held_to is None else held_to
-    return unsway.Objective(held_to, y, strength, sample_weight, shift)
+    return unsway.Objective(
+        unsway.core.LogLoss(),
+        y,
+        penalty=held_to,
+        shift=shift,
+        strength=strength,
+        sample_weight=sample_weight,
+    )
 
 
 def expansion(of: Any, margin: Any) -> dict[str, Any]:

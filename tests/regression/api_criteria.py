@@ -137,14 +137,18 @@ def strengths_of(criterion_name: str) -> tuple[float, ...]:
     return TARGET_STRENGTHS if criterion_name.startswith("fair_target") else PENALTY_STRENGTHS
 
 
+def rows_of(data: Any, weighted: bool, X: Any) -> Any:
+    """Return the checked rows of a table."""
+    weights = data.weights if weighted else None
+    return unsway.Rows.check(X, data.labels, sensitive_features=data.codes, sample_weight=weights)
+
+
 def fitted(criterion: Any, data: Any, weighted: bool, X: Any) -> Any:
     """Return a criterion fitted on these rows, to hand to an estimator."""
-    weights = data.weights if weighted else None
-    return criterion.fit(X, data.codes, weights, y=data.labels)
+    return criterion.fit(rows_of(data, weighted, X))
 
 
 def objective_of(criterion: Any, data: Any, weighted: bool, strength: float) -> Any:
     """Return the objective of a criterion fitted on the matrix of these rows."""
-    weights = data.weights if weighted else None
     known = fitted(criterion, data, weighted, data.matrix)
-    return known.objective(data.labels, data.codes, weights).at(strength)
+    return known.objective(rows_of(data, weighted, data.matrix)).at(strength)

@@ -130,7 +130,11 @@ def torch_stream(criterion: str) -> Mapping[str, Any]:
     b = 1 / (1 + np.exp(-people.matrix[:, 0]))
     for place, rows in enumerate([*_batches(400), *_batches(400)]):
         logits = torch.tensor(_margins(people, place)[rows], requires_grad=True)
-        given = {"z": people.codes[rows], "b": b[rows], "sample_weight": people.weights[rows]}
+        given = {
+            "z": people.codes[rows],
+            "row_values": b[rows],
+            "sample_weight": people.weights[rows],
+        }
         given = {name: torch.as_tensor(values) for name, values in given.items()}
         value = loss(logits, torch.as_tensor(people.labels[rows]), **given)
         value.backward()
