@@ -6,6 +6,7 @@ true positive rate of a group without a positive label) counts as 0, and a ratio
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..checks import check_length, check_weights, read_column
+from ..checks import check_choice, check_length, check_weights, read_column
 
 #: How the groups are compared, and how the two rates of equalised odds are put together.
 METHODS, AGGREGATIONS = ("between_groups", "to_overall"), ("worst_case", "mean")
+#: Metric → the rates that it compares between the groups.
+RATES = {
+    "demographic_parity": ("selection",),
+    "equalized_odds": ("true_positive", "false_positive"),
+    "equal_opportunity": ("true_positive",),
+}
 
 
 @dataclass(frozen=True)
@@ -73,33 +80,31 @@ class Rates:
         inverse = np.divide(1, ratios, out=np.ones_like(ratios), where=ratios > 1)
         return float(np.where(ratios > 1, inverse, ratios).min())
 
+    def compared(
+        self,
+        names: Sequence[str],
+        how: str,
+        method: str = "between_groups",
+        agg: str = "worst_case",
+    ) -> float:
+        """Return the worst, or the mean, of the differences or ratios of several rates.
+
+        The smallest ratio is Python's ``min`` also where a ratio is NaN: NaN if the first is, the
+        first if only the second is.
+        """
+        found = [getattr(self, how)(name, method) for name in names]
+        if agg == "worst_case":
+            return float(max(found) if how == "difference" else min(found))
+        known = [each for each in found if not np.isnan(each)]
+        return float(np.mean(known)) if known else float("nan")
+
     def group_metrics(self) -> dict[str, float]:
         """Return fairlearn's six metrics by name."""
         return {
-            "demographic_parity_difference": self.difference("selection"),
-            "demographic_parity_ratio": self.ratio("selection"),
-            "equalized_odds_difference": self.odds_difference(),
-            "equalized_odds_ratio": self.odds_ratio(),
-            "equal_opportunity_difference": self.difference("true_positive"),
-            "equal_opportunity_ratio": self.ratio("true_positive"),
+            f"{metric}_{how}": self.compared(names, how)
+            for metric, names in RATES.items()
+            for how in ("difference", "ratio")
         }
-
-    def odds_difference(self, method: str = "between_groups", agg: str = "worst_case") -> float:
-        """Return the larger, or the mean, of the differences of both error rates."""
-        both = [self.difference(name, method) for name in ("true_positive", "false_positive")]
-        return max(both) if agg == "worst_case" else float(np.mean(both))
-
-    def odds_ratio(self, method: str = "between_groups", agg: str = "worst_case") -> float:
-        """Return the smaller, or the mean, of the ratios of both error rates.
-
-        The smaller is Python's ``min(true, false)`` also where a ratio is NaN: NaN if the first
-        is, the first if only the second is.
-        """
-        both = [self.ratio(name, method) for name in ("true_positive", "false_positive")]
-        if agg == "worst_case":
-            return min(both)
-        known = [each for each in both if not np.isnan(each)]
-        return float(np.mean(known)) if known else float("nan")
 
 
 def _rate(part: Floats, whole: Floats) -> Floats:
@@ -151,20 +156,27 @@ def _zero_one(values: Any, role: str) -> NDArray[np.intp]:
     )
 
 
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
+def _group_metric(
+    metric: str, how: str, summary: str, example: str, value: float = 0.5
+) -> Callable[..., float]:
+    """Return one of fairlearn's metrics: the rates of a metric, compared by difference or ratio."""
 
+    def group_metric(
+        y_true: Any,
+        y_pred: Any,
+        *,
+        sensitive_features: Any,
+        method: str = "between_groups",
+        sample_weight: Any = None,
+        agg: str = "worst_case",
+    ) -> float:
+        check_choice(method, "method", METHODS)
+        check_choice(agg, "agg", AGGREGATIONS)
+        cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
+        return Rates.of(cells).compared(RATES[metric], how, method, agg)
 
-def demographic_parity_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: str = "between_groups",
-    sample_weight: Any = None,
-) -> float:
-    """Return the largest difference between groups in P(decision 1); 0 is parity.
+    group_metric.__name__ = group_metric.__qualname__ = f"{metric}_{how}"
+    group_metric.__doc__ = f"""{summary}
 
     Parameters
     ----------
@@ -172,135 +184,60 @@ def demographic_parity_difference(
         Labels and decisions.
     sensitive_features : column
         The group of each row, of two levels or more.
-    method : {"between_groups", "to_overall"}
-        The largest rate less the smallest, or the largest distance to the rate of all rows.
+    method : {{"between_groups", "to_overall"}}, default="between_groups"
+        The largest rate against the smallest, or each against the rate of all rows.
     sample_weight : column, optional
         Weights of the rows.
+    agg : {{"worst_case", "mean"}}, default="worst_case"
+        How the two rates of equalised odds are put together.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
-    >>> demographic_parity_difference([0, 1, 0, 1], [1, 1, 0, 1], sensitive_features=[0, 0, 1, 1])
-    0.5
+    >>> {metric}_{how}({example}, sensitive_features=[0, 0, 1, 1])
+    {value}
     """
-    _check_choice("method", method, METHODS)
-    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
-    return Rates.of(cells).difference("selection", method)
+    return group_metric
 
 
-def demographic_parity_ratio(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: str = "between_groups",
-    sample_weight: Any = None,
-) -> float:
-    """Return the smallest ratio between groups of P(decision 1); 1 is parity.
-
-    The parameters are those of `demographic_parity_difference`.
-
-    Examples
-    --------
-    >>> demographic_parity_ratio([0, 1, 0, 1], [1, 1, 0, 1], sensitive_features=[0, 0, 1, 1])
-    0.5
-    """
-    _check_choice("method", method, METHODS)
-    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
-    return Rates.of(cells).ratio("selection", method)
-
-
-def equal_opportunity_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: str = "between_groups",
-    sample_weight: Any = None,
-) -> float:
-    """Return the largest difference between groups in the true positive rate.
-
-    The parameters are those of `demographic_parity_difference`.
-
-    References
-    ----------
-    Hardt, Price & Srebro (2016), "Equality of opportunity in supervised learning", NeurIPS.
-
-    Examples
-    --------
-    >>> equal_opportunity_difference([1, 1, 1, 1], [1, 1, 0, 1], sensitive_features=[0, 0, 1, 1])
-    0.5
-    """
-    _check_choice("method", method, METHODS)
-    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
-    return Rates.of(cells).difference("true_positive", method)
-
-
-def equal_opportunity_ratio(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: str = "between_groups",
-    sample_weight: Any = None,
-) -> float:
-    """Return the smallest ratio between groups of the true positive rate.
-
-    The parameters are those of `demographic_parity_difference`.
-
-    Examples
-    --------
-    >>> equal_opportunity_ratio([1, 1, 1, 1], [1, 1, 0, 1], sensitive_features=[0, 0, 1, 1])
-    0.5
-    """
-    _check_choice("method", method, METHODS)
-    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
-    return Rates.of(cells).ratio("true_positive", method)
-
-
-def equalized_odds_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: str = "between_groups",
-    sample_weight: Any = None,
-    agg: str = "worst_case",
-) -> float:
-    """Return the larger of the differences in the true and in the false positive rate.
-
-    The parameters are those of `demographic_parity_difference`, and `agg`: ``"worst_case"`` takes
-    the larger difference, ``"mean"`` their mean.
-
-    Examples
-    --------
-    >>> equalized_odds_difference([1, 0, 1, 0], [1, 1, 1, 0], sensitive_features=[0, 0, 1, 1])
-    1.0
-    """
-    _check_choice("method", method, METHODS)
-    _check_choice("agg", agg, AGGREGATIONS)
-    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
-    return Rates.of(cells).odds_difference(method, agg)
-
-
-def equalized_odds_ratio(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: str = "between_groups",
-    sample_weight: Any = None,
-    agg: str = "worst_case",
-) -> float:
-    """Return the smaller of the ratios of the true and of the false positive rate.
-
-    The parameters are those of `equalized_odds_difference`.
-
-    Examples
-    --------
-    >>> equalized_odds_ratio([1, 0, 1, 0], [1, 1, 1, 0], sensitive_features=[0, 0, 1, 1])
-    0.0
-    """
-    _check_choice("method", method, METHODS)
-    _check_choice("agg", agg, AGGREGATIONS)
-    cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
-    return Rates.of(cells).odds_ratio(method, agg)
+demographic_parity_difference = _group_metric(
+    "demographic_parity",
+    "difference",
+    "Return the largest difference between groups in P(decision 1); 0 is parity.",
+    "[0, 1, 0, 1], [1, 1, 0, 1]",
+)
+demographic_parity_ratio = _group_metric(
+    "demographic_parity",
+    "ratio",
+    "Return the smallest ratio between groups of P(decision 1); 1 is parity.",
+    "[0, 1, 0, 1], [1, 1, 0, 1]",
+)
+equal_opportunity_difference = _group_metric(
+    "equal_opportunity",
+    "difference",
+    "Return the largest difference between groups in the true positive rate.",
+    "[1, 1, 1, 1], [1, 1, 0, 1]",
+)
+equal_opportunity_ratio = _group_metric(
+    "equal_opportunity",
+    "ratio",
+    "Return the smallest ratio between groups of the true positive rate.",
+    "[1, 1, 1, 1], [1, 1, 0, 1]",
+)
+equalized_odds_difference = _group_metric(
+    "equalized_odds",
+    "difference",
+    "Return the larger of the differences in the true and in the false positive rate.",
+    "[1, 0, 1, 0], [1, 1, 1, 0]",
+    1.0,
+)
+equalized_odds_ratio = _group_metric(
+    "equalized_odds",
+    "ratio",
+    "Return the smaller of the ratios of the true and of the false positive rate.",
+    "[1, 0, 1, 0], [1, 1, 1, 0]",
+    0.0,
+)
