@@ -21,13 +21,13 @@ from unsway import (
     FairLGBMClassifier,
     FairXGBClassifier,
     Objective,
-    Propensity,
     make_synthetic,
 )
 from unsway.core.fused import FusedDerivatives
-from unsway.criteria import FittedDirectEffect
+from unsway.criteria import FittedCriterion
 from unsway.datasets import load_adult
 from unsway.folds import hold_out
+from unsway.rows import Rows
 
 THREADS = 2
 ROUNDS = 10
@@ -89,7 +89,7 @@ def round_rows() -> Iterator[tuple[str, ...]]:
     people = make_synthetic(1_000_000, random_state=0)
     noise = np.random.default_rng(0).standard_normal((len(people.y), 4))
     X, y = np.hstack([people.X, noise]).astype(np.float32), people.y.astype(np.float64)
-    objective = Objective(_penalty(people), y, STRENGTH)
+    objective = _objective(people).at(STRENGTH)
     memory = peak_bytes(lambda: FusedDerivatives(objective)(np.zeros(len(y), np.float32), STRENGTH))
     for depth in (6, 2):
         for engine, rounds in (("xgboost", xgboost_rounds), ("lightgbm", lightgbm_rounds)):
@@ -104,8 +104,8 @@ def fit_rows() -> Iterator[tuple[str, ...]]:
     """Yield the cost of a whole fit on Adult at λ = .975."""
     adult = load_adult("train")
     X, y, z = adult.to_matrix()[0], adult.y, adult.z
-    fitted = DirectEffect(1, 1).fit(X, z.astype(float))
-    held = hold_out(X, y + 2.0 * z, 0.33)
+    fitted = DirectEffect(1, 1).fit(Rows.check(X, y, sensitive_features=z))
+    held = hold_out(X, y + 2 * z, 0.33)
     models = {
         "xgboost": (
             lambda: _plain_xgboost(X, y, held),
@@ -149,10 +149,10 @@ def _plain_lightgbm(X: np.ndarray, y: np.ndarray, held: np.ndarray) -> object:
     return lightgbm.train(params, train, 10_000, valid_sets=[stop], callbacks=callbacks)
 
 
-def _penalty(people: Any) -> Any:
-    """Return the direct-effect penalty with the true propensity: its fit is not what is timed."""
-    criterion = FittedDirectEffect(DirectEffect(), Propensity(), people.propensity)
-    return criterion.penalty(people.y.astype(float), people.z.astype(float))
+def _objective(people: Any) -> Any:
+    """Return the direct effect's objective with the true propensity: its fit is not timed."""
+    rows = Rows.check(people.X, people.y, sensitive_features=people.z)
+    return FittedCriterion(DirectEffect(), people.propensity).objective(rows)
 
 
 def _row(

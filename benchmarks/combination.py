@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from joblib import Parallel, delayed
 from tables import write_table
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, make_world, score_gap
-from unsway.core import Objective, Penalty
-from unsway.criteria.criterion import PenaltyCriterion
+from unsway.core import Objective
+from unsway.criteria import FittedCriterion
+from unsway.rows import Rows
 
 ROWS, SEEDS = 50_000, (0, 1)
 WORLDS = ("paper", "varying_effect", "imbalanced", "many_noise_features")
@@ -25,28 +26,21 @@ PENALTIES = {
 
 
 @dataclass(frozen=True)
-class Both(PenaltyCriterion):
-    """The penalty of one criterion on a model trained on the targets of another."""
+class Both:
+    """The penalty of one criterion on a model trained on the targets of another.
 
-    effect: Any
-    target: Any
+    A row's values are the propensity and the direct effect.
+    """
 
-    def at(self, X: Any) -> Both:
-        """Return the same at other rows."""
-        return Both(self.effect.at(X), self.target.at(X))
+    effect: DirectEffect
+    default_strength = 0.9
+    allows_full_strength = False
 
-    def take(self, rows: Any) -> Both:
-        """Return the same at some of its rows."""
-        return Both(self.effect.take(rows), self.target.take(rows))
-
-    def penalty(self, y: Any, z: Any, sample_weight: Any = None) -> Penalty:
-        """Return the penalty on scores."""
-        return self.effect.penalty(y, z, sample_weight)
-
-    def objective(self, y: Any, z: Any, sample_weight: Any = None) -> Objective:
+    def objective(self, rows: Rows, row_values: Any, *, reduce: Any = None) -> Objective:
         """Return the objective with fair targets in place of the labels."""
-        targets = self.target.targets(y, z)
-        return Objective(self.penalty(y, z, sample_weight), targets, 0.0, sample_weight)
+        held = self.effect.objective(rows, row_values[:, 0], reduce=reduce)
+        fair = FairTarget().objective(rows, row_values[:, 1], reduce=reduce).at(1.0)
+        return replace(held, target=fair.shifted_target())
 
 
 def measure(world: str, seed: int, rows: int) -> dict[str, tuple[float, float]]:
@@ -54,7 +48,7 @@ def measure(world: str, seed: int, rows: int) -> dict[str, tuple[float, float]]:
     warnings.simplefilter("ignore")  # poor overlap is the point of some worlds
     train = make_world(world, rows, random_state=2 * seed)
     test = make_world(world, rows, random_state=2 * seed + 1)
-    y, z = train.y.astype(float), train.z.astype(float)
+    rows_here = Rows.check(train.X, train.y, sensitive_features=train.z)
 
     def judge(criterion: Any, strength: float) -> tuple[float, float]:
         model = FairXGBClassifier(
@@ -64,12 +58,15 @@ def measure(world: str, seed: int, rows: int) -> dict[str, tuple[float, float]]:
         left = score_gap(None, error, sensitive_features=test.z)
         return float(np.sqrt(np.mean(error**2))), left
 
-    target = FairTarget(max_extreme_share=1).fit(train.X, z, y=y)
+    target = FairTarget(max_extreme_share=1).fit(rows_here)
     found = {"fair target": judge(target, 1.0)}
     for name, criterion in PENALTIES.items():
-        effect = criterion.fit(train.X, z)
+        effect = criterion.fit(rows_here)
+        both = FittedCriterion(
+            Both(criterion), np.column_stack([effect.row_values, target.row_values])
+        )
         for strength in (0.3, 0.6, 0.9):
-            found[f"+ {name}, λ={strength:g}"] = judge(Both(effect, target), strength)
+            found[f"+ {name}, λ={strength:g}"] = judge(both, strength)
     return found
 
 

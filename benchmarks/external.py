@@ -23,9 +23,9 @@ import pyarrow.parquet as parquet
 from tables import write_table
 
 from unsway import FairXGBClassifier, Schedule, make_synthetic
-from unsway.models.external import _feed
+from unsway.models.external import feed_of
 from unsway.models.parquet import ParquetRows
-from unsway.models.xgboost import engine
+from unsway.models.xgboost import xgboost
 
 COLUMNS, CHUNK, ROUNDS, THREADS = 20, 500_000, 30, 2
 PARAMS = {"max_depth": 6, "eta": 0.1}
@@ -70,14 +70,14 @@ def train_in_memory(folder: Path) -> dict[str, float]:
 def build_and_boost(folder: Path, kind: str) -> dict[str, float]:
     """Return the seconds of building a matrix from the files, and of a round on it."""
     rows = ParquetRows.of(folder, leave_out=("y", "z"))
-    feed = _feed(rows, rows.engine_table(), np.ones(rows.n_rows, dtype=bool), None)
+    feed = feed_of(rows, rows.engine_table(), np.ones(rows.n_rows, dtype=bool), None)
     if kind == "ExtMemQuantileDMatrix":
         feed.cache_prefix = str(folder / "pages")
     start = time.perf_counter()
-    matrix = getattr(engine(), kind)(feed, max_bin=256, nthread=THREADS)
+    matrix = getattr(xgboost(), kind)(feed, max_bin=256, nthread=THREADS)
     built = time.perf_counter() - start
     gradient = np.random.default_rng(0).standard_normal(rows.n_rows).astype(np.float32)
-    booster = engine().Booster({**PARAMS, "nthread": THREADS}, cache=[matrix])
+    booster = xgboost().Booster({**PARAMS, "nthread": THREADS}, cache=[matrix])
     start = time.perf_counter()
     for number in range(10):
         booster.boost(matrix, number, grad=gradient, hess=np.ones_like(gradient))

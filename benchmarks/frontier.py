@@ -48,7 +48,8 @@ def booster_rows(data: Any, strengths: tuple[float, ...]) -> Iterator[tuple[str,
     """Yield the cost of a sweep of boosters beside independent fits and fairlearn's grid."""
     from sklearn.base import clone
 
-    from unsway import DirectEffect, FairXGBClassifier
+    from unsway.rows import Rows
+from unsway import DirectEffect, FairXGBClassifier
     from unsway.folds import hold_out
     from unsway.sweeps import frontier
 
@@ -56,7 +57,7 @@ def booster_rows(data: Any, strengths: tuple[float, ...]) -> Iterator[tuple[str,
     params = {"eta": ETA, "max_depth": DEPTH}
     model = FairXGBClassifier(DirectEffect(), params=params, n_jobs=1)
     criterion: list[Any] = []
-    fitting = cpu_seconds(lambda: criterion.append(DirectEffect().fit(X, z.astype(float))))
+    fitting = cpu_seconds(lambda: criterion.append(DirectEffect().fit(Rows.check(X, y, sensitive_features=z))))
     shared = FairXGBClassifier(criterion[0], params=params, n_jobs=1)
     sweep, with_criterion = (
         cpu_seconds(
@@ -102,7 +103,7 @@ def logistic_rows(data: Any, strengths: tuple[float, ...]) -> Iterator[tuple[str
     X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
     few = np.arange(0, len(y), 10)
     beside = (X[few], y[few], z[few])
-    fitted = DirectEffect().fit(X, z.astype(float))
+    fitted = DirectEffect().fit(Rows.check(X, y, sensitive_features=z))
     for name, criterion in (("", DirectEffect()), (", one propensity given to both", fitted)):
         model = FairLogisticRegression(criterion, l2=1e-4)
         pairs = []

@@ -21,10 +21,10 @@ import numpy as np
 import xgboost
 from tables import append_table, median_ratio, write_table
 
-from unsway.core import Distance, Objective, Penalty
-from unsway.models.cuda import MANY_ROWS, CudaDerivatives, DeviceEngine
+from unsway.core import Distance, LogLoss, Objective, Penalty
+from unsway.models.cuda import MANY_ROWS, CudaDerivatives, DeviceGrower
 from unsway.models.cuda_place import place_of
-from unsway.tables import EngineTable
+from unsway.tables import CodedTable, EngineTable
 
 COLUMNS, DEPTH, ETA, STRENGTH = 20, 6, 0.1, 0.9
 WARM, ROUNDS, REPEATS = 5, 25, 7
@@ -63,8 +63,8 @@ def draw_people(n: int) -> People:
     )
     shift = (0.5 - z) * 0.2
     objectives = {
-        "direct effect, K=2": Objective(penalty, y, 0.0),
-        "fair target": Objective(Penalty.none(n), y, 0.0, shift=shift),
+        "direct effect, K=2": Objective(LogLoss(), y, penalty=penalty),
+        "fair target": Objective(LogLoss(), y, shift=shift),
     }
     return People(X, y, objectives)
 
@@ -79,9 +79,8 @@ class Contest:
     def __init__(self, people: People) -> None:
         table = EngineTable(tuple(f"column {k}" for k in range(COLUMNS)), {})
         self.place = place_of("cuda")
-        self.engine = DeviceEngine(
-            PARAMS, table, people.X, people.X[:1], arrays=cupy, place=self.place
-        )
+        rows, few = CodedTable(people.X, table), CodedTable(people.X[:1], table)
+        self.engine = DeviceGrower(PARAMS, rows, few, arrays=cupy, place=self.place)
         self.engine._matrix.set_info(label=people.y)
         self.derivatives = {
             name: CudaDerivatives(objective, "adaptive", ETA)

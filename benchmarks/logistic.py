@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from unsway import DirectEffect, FairLogisticRegression, make_synthetic
 from unsway.datasets import load_adult
+from unsway.rows import Rows
 
 THREADS = (1, 2)
 STRENGTHS = (0.0, 0.9, 0.975)
@@ -40,7 +41,7 @@ def measure(
 ) -> Iterator[tuple[str, ...]]:
     """Yield a row of the table per strength."""
     start = time.perf_counter()
-    fitted = criterion.fit(X, z.astype(float))
+    fitted = criterion.fit(Rows.check(X, y, sensitive_features=z))
     propensity_seconds = time.perf_counter() - start
     for strength in STRENGTHS:
         fair = FairLogisticRegression(fitted, strength)

@@ -29,6 +29,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from unsway import DirectEffect, FairXGBClassifier
 from unsway.folds import hold_out
+from unsway.rows import Rows as CheckedRows
 
 HERE = Path(__file__).parent
 PEERS_HOME = HERE.parent / ".venv-peers"
@@ -183,7 +184,7 @@ def time_propensity(train: Rows) -> tuple[float, float]:
     start = time.process_time()
     Booster(held).fit(train.X, train.y)
     middle = time.process_time()
-    criterion.fit(train.X, train.z.astype(np.float64))
+    criterion.fit(CheckedRows.check(train.X, train.y, sensitive_features=train.z))
     return time.process_time() - middle, middle - start
 
 

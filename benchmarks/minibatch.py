@@ -27,6 +27,7 @@ from tables import write_table
 
 from unsway import DirectEffect, FairLogisticRegression, Parity, make_world
 from unsway.models.jax import FairJaxLoss, fair_loss
+from unsway.rows import Rows
 
 N_ROWS = 20_480
 STRENGTH = 0.9
@@ -196,10 +197,10 @@ def problems(
     data = make_world(world, N_ROWS, random_state=seed)
     X, y, z = jnp.asarray(data.X), jnp.asarray(data.y), data.z.astype(float)
     ones = np.ones(N_ROWS)
-    direct = DirectEffect().fit(data.X, z)
+    direct = DirectEffect().fit(Rows.check(data.X, data.y, sensitive_features=data.z))
     for name, criterion, columns in (
         ("parity", Parity(), (ones, z)),
-        ("direct effect", direct, (ones, direct.scores, z)),
+        ("direct effect", direct, (ones, direct.row_values, z)),
     ):
         optima = [
             FairLogisticRegression(criterion, strength).fit(

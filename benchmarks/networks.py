@@ -28,6 +28,7 @@ from unsway import (
 )
 from unsway.datasets import WORLDS, SyntheticData, load_adult
 from unsway.models.torch import FairTorchClassifier
+from unsway.rows import Rows
 
 Floats = NDArray[np.float64]
 
@@ -50,8 +51,8 @@ def adult_rows() -> Iterator[tuple[str, ...]]:
     """Yield the figures of each strength on Adult's official test rows."""
     train, test = load_adult("train"), load_adult("test")
     X, X_test = train.to_matrix()[0], test.to_matrix()[0]
-    y, z = train.y.astype(np.float64), train.z.astype(np.float64)
-    effect, target = DirectEffect(1, 1).fit(X, z), FairTarget().fit(X, z, y=y)
+    rows = Rows.check(X, train.y, sensitive_features=train.z)
+    effect, target = DirectEffect(1, 1).fit(rows), FairTarget().fit(rows)
     effects = estimate_effects(X_test, test.y, sensitive_features=test.z)
     runs = [("direct effect (1,1)", effect, strength) for strength in STRENGTHS]
     for name, criterion, strength in [*runs, ("fair target", target, 1.0)]:
@@ -64,7 +65,7 @@ def adult_rows() -> Iterator[tuple[str, ...]]:
             f"{roc_auc_score(test.y, p):.4f}",
             f"{score_gap(test.y, p, sensitive_features=test.z):+.4f}",
             f"{left.estimate:+.4f} ± {left.se:.4f}",
-            f"{effect.penalty(y, z).value(p_train):.5f}",
+            f"{effect.penalty(rows).value(p_train):.5f}",
         )
         print("adult", name, strength, flush=True)
 

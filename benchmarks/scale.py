@@ -22,8 +22,9 @@ from tables import median_ratio, write_table
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Schedule
 from unsway.distributed import Collective, Faults, NuisanceSettings, Part, fit_here, together
-from unsway.distributed.worker import _prepare
-from unsway.models.xgboost import engine, training_matrix
+from unsway.distributed.worker import prepare_here
+from unsway.models.boosting import BoosterSettings
+from unsway.models.xgboost import engine_params, training_matrix, xgboost
 
 COLUMNS, DEPTH, ETA = 20, 6, 0.1
 SPREAD_ROWS = (100_000, 1_000_000)
@@ -60,7 +61,7 @@ def take_turns(rank: int, port: int, n_rows: int, answer: Any) -> None:
         part, collective, kinds, sums = people(n_rows, rank), Collective(), {}, {}
         for name, criterion in CRITERIA.items():
             fresh = model(criterion, 1)
-            rows = _prepare(fresh, part, None, FEW_TREES, Faults(), collective)
+            rows = prepare_here(fresh, part, None, FEW_TREES, Faults(), collective)
             boosting = fresh._boosting(*rows)
 
             def fair_round(boosting: Any = boosting, strength: float = fresh.strength_) -> None:
@@ -87,12 +88,12 @@ def take_turns(rank: int, port: int, n_rows: int, answer: Any) -> None:
 
 def built_in_round(fresh: FairXGBClassifier, train: Any, validation: Any) -> Any:
     """Return a round of XGBoost's own log-loss on the same rows, with its look at the hold-out."""
-    params = {**fresh._engine_params(), "disable_default_eval_metric": False}
-    matrix = training_matrix(params, fresh.table_, train.matrix)
-    beside = training_matrix(params, fresh.table_, validation.matrix, beside=matrix)
-    matrix.set_label(train.y)
+    params = {**engine_params(BoosterSettings.of(fresh)), "disable_default_eval_metric": False}
+    matrix = training_matrix(params, train.rows.X)
+    beside = training_matrix(params, validation.rows.X, bins_of=matrix)
+    matrix.set_label(train.rows.y)
     beside.set_label(validation.y)
-    booster = engine().Booster(params, cache=[matrix, beside])
+    booster = xgboost().Booster(params, cache=[matrix, beside])
 
     def one() -> None:
         number = booster.num_boosted_rounds()

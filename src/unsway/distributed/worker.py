@@ -126,7 +126,7 @@ def fit_here(
     fresh, faults = clone(model), faults or Faults()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*Empty dataset at worker")  # which is no fault
-        train, validation = _prepare(fresh, parts, eval_parts, nuisances, faults, collective)
+        train, validation = prepare_here(fresh, parts, eval_parts, nuisances, faults, collective)
         boosting = start(fresh, train, validation)
         setup = collective.bytes
         _drive(fresh, boosting, _trained(fresh, boosting, train, faults, collective), collective)
@@ -135,7 +135,7 @@ def fit_here(
     return fresh
 
 
-def _prepare(
+def prepare_here(
     model: FairXGBClassifier,
     parts: Part | Iterable[Part],
     eval_parts: Part | Iterable[Part] | None,

@@ -111,9 +111,9 @@ def fit_rows(
             for inside in (~held, held)
         )
         params = engine_params(BoosterSettings.of(model))
-        first = training_matrix(params, _feed(files, model.table_, ~held, rows.weights))
+        first = training_matrix(params, feed_of(files, model.table_, ~held, rows.weights))
         other = training_matrix(
-            params, _feed(files, model.table_, held, rows.weights), bins_of=first
+            params, feed_of(files, model.table_, held, rows.weights), bins_of=first
         )
         derivatives = FusedDerivatives(train, model.curvature, learning_rate(model))
         grower = XGBoostGrower(params, first, other)
@@ -186,7 +186,7 @@ def _objective(fitted: FittedCriterion, rows: Rows, chosen: Any, folder: Path) -
     return in_single_precision(objective, mapped, mapped)
 
 
-def _feed(files: ParquetRows, table: EngineTable, inside: Mask, weights: Floats | None) -> Any:
+def feed_of(files: ParquetRows, table: EngineTable, inside: Mask, weights: Floats | None) -> Any:
     """Return XGBoost's iterator over a part of the rows."""
     names = name_options(table)
 
