@@ -48,16 +48,17 @@ def booster_rows(data: Any, strengths: tuple[float, ...]) -> Iterator[tuple[str,
     """Yield the cost of a sweep of boosters beside independent fits and fairlearn's grid."""
     from sklearn.base import clone
 
-    from unsway.rows import Rows
-from unsway import DirectEffect, FairXGBClassifier
+    from unsway import DirectEffect, FairXGBClassifier
     from unsway.folds import hold_out
+    from unsway.rows import Rows
     from unsway.sweeps import frontier
 
     X, y, z = data
     params = {"eta": ETA, "max_depth": DEPTH}
     model = FairXGBClassifier(DirectEffect(), params=params, n_jobs=1)
     criterion: list[Any] = []
-    fitting = cpu_seconds(lambda: criterion.append(DirectEffect().fit(Rows.check(X, y, sensitive_features=z))))
+    rows = Rows.check(X, y, sensitive_features=z)
+    fitting = cpu_seconds(lambda: criterion.append(DirectEffect().fit(rows)))
     shared = FairXGBClassifier(criterion[0], params=params, n_jobs=1)
     sweep, with_criterion = (
         cpu_seconds(

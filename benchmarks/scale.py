@@ -24,6 +24,7 @@ from unsway import DirectEffect, FairTarget, FairXGBClassifier, Schedule
 from unsway.distributed import Collective, Faults, NuisanceSettings, Part, fit_here, together
 from unsway.distributed.worker import prepare_here
 from unsway.models.boosting import BoosterSettings
+from unsway.models.boosting import start as start_boosting
 from unsway.models.xgboost import engine_params, training_matrix, xgboost
 
 COLUMNS, DEPTH, ETA = 20, 6, 0.1
@@ -62,7 +63,7 @@ def take_turns(rank: int, port: int, n_rows: int, answer: Any) -> None:
         for name, criterion in CRITERIA.items():
             fresh = model(criterion, 1)
             rows = prepare_here(fresh, part, None, FEW_TREES, Faults(), collective)
-            boosting = fresh._boosting(*rows)
+            boosting = start_boosting(fresh, *rows)
 
             def fair_round(boosting: Any = boosting, strength: float = fresh.strength_) -> None:
                 boosting.step(strength)
@@ -92,7 +93,7 @@ def built_in_round(fresh: FairXGBClassifier, train: Any, validation: Any) -> Any
     matrix = training_matrix(params, train.rows.X)
     beside = training_matrix(params, validation.rows.X, bins_of=matrix)
     matrix.set_label(train.rows.y)
-    beside.set_label(validation.y)
+    beside.set_label(validation.rows.y)
     booster = xgboost().Booster(params, cache=[matrix, beside])
 
     def one() -> None:
