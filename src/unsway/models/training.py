@@ -14,7 +14,14 @@ from .._typing import Index, Reduce
 from ..checks import check_integer, check_number
 from ..core import Objective, Schedule, Step
 from ..core.schedule import Run, Trainable
-from ..criteria import FairTarget, FittedCriterion, Plain, choose_strength, fit_criterion
+from ..criteria import (
+    FairTarget,
+    FittedCriterion,
+    GroupCriterion,
+    Plain,
+    choose_strength,
+    fit_criterion,
+)
 from ..effects import HERE, Fitting
 from ..folds import hold_out
 from ..rows import Rows
@@ -82,9 +89,10 @@ def check_settings(model: Any) -> None:
 def fit_for(criterion: Any, strength: float | None, rows: Rows, *, fitting: Fitting = HERE) -> Any:
     """Return a criterion fitted on rows; at strength 0 nothing is estimated for it.
 
-    ``strength`` is None where many strengths will share the criterion.
+    ``strength`` is None where many strengths will share the criterion. A group criterion has
+    nothing to estimate, and is kept at strength 0 to be reported.
     """
-    if strength == 0 and not isinstance(criterion, FittedCriterion):
+    if strength == 0 and not isinstance(criterion, FittedCriterion | GroupCriterion):
         if hasattr(criterion, "check_settings"):
             criterion.check_settings()
         criterion = Plain()
