@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -143,8 +144,9 @@ def prepare(
     other = check_other_rows(
         eval_set, "eval_set", rows, read=lambda table: read_table(model, table, reset=False)
     )
+    with inside("eval_set"):
+        other_coded = other.with_table(model.table_.code(other.X))
     fitted = fit_for(criterion, strength, rows)
-    other_coded = other.with_table(model.table_.code(other.X))
     return Part(coded, fitted), Part(other_coded, fitted.at(other.X))
 
 
@@ -169,7 +171,7 @@ def check_other_rows(
             f"{name} must be a tuple (X, y, sensitive_features), with sample_weight as an optional "
             "fourth"
         )
-    try:
+    with inside(name):
         other = Rows.check(
             read(given[0]),
             given[1],
@@ -177,8 +179,6 @@ def check_other_rows(
             sample_weight=given[3] if len(given) == 4 else None,
             positive_level=rows.groups.levels[1],
         )
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"in {name}: {error}") from None
     for kind, ours, known in (
         ("label", other.outcome.classes, rows.outcome.classes),
         ("sensitive level", np.array(other.groups.levels), np.array(rows.groups.levels)),
@@ -186,6 +186,15 @@ def check_other_rows(
         if not np.array_equal(np.asarray(ours), np.asarray(known)):
             raise ValueError(f"{name} has a {kind} that the training rows have not")
     return other
+
+
+@contextmanager
+def inside(name: str) -> Iterator[None]:
+    """Let every refusal of what a user handed in say under which name it was."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"in {name}: {error}") from None
 
 
 def drive(
