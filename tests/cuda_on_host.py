@@ -48,7 +48,7 @@ class HostModule:
 
     def __init__(self, folder: Path, code: str, options: tuple[str, ...]) -> None:
         options = ("-DTHREADS=1", *(each for each in options if not each.startswith("-DTHREADS")))
-        stem = folder / f"kernels{abs(hash(options))}"
+        stem = folder / f"kernels{abs(hash((code, options)))}"
         library = stem.with_suffix(".so")
         if not library.exists():
             source = stem.with_suffix(".cpp")

@@ -177,7 +177,6 @@ def check_number(
         told = " and ".join(
             f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None
         )
-        raise ValueError(
-            f"{name} must be a finite number {'of ' * bool(told)}{told}; got {value!r}"
-        )
+        of = "of " if told.startswith("at") else ""
+        raise ValueError(f"{name} must be a finite number {of}{told}; got {value!r}")
     return number

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from contracts import CONTAINERS, ENGINES, each_container, each_engine, mixed_columns
+from contracts import CONTAINERS, ENGINES, each_container, each_engine, mixed_columns, rows_of
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -22,7 +22,7 @@ from unsway import (
     Schedule,
     make_synthetic,
 )
-from unsway.criteria import FittedFairTarget
+from unsway.criteria import FittedCriterion
 
 # A propensity with one exact answer, whatever the order of the rows.
 EXACT = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
@@ -128,10 +128,10 @@ def penalties(engine, data, criterion):
     """Return the penalty on the training rows along a few strengths."""
     other = make_synthetic(800, random_state=1)
     beside = (other.X, other.y, other.z)
-    fitted = criterion.fit(data.X, data.z, None)
+    fitted = criterion.fit(rows_of(data.X, data.y, data.z))
     for strength in (0.0, 0.5, 0.9, 0.975):
         model = fit(engine, data, fitted, strength, eval_set=beside, schedule=Schedule(patience=10))
-        yield float(fitted.penalty(data.y, data.z).value(scores(model, data.X)))
+        yield float(fitted.penalty(rows_of(None, data.y, data.z)).value(scores(model, data.X)))
 
 
 @each_engine
@@ -151,7 +151,7 @@ def test_training_does_not_diverge_even_with_a_row_a_leaf(engine, data, rate, no
     name = {"xgboost": "eta", "lightgbm": "learning_rate"}[engine.name]
     # Two-sided, coefficients of a parabola are not all reached in so few rounds.
     criterion = DirectEffect(2, 1, norm=norm, form="interval", propensity=EXACT)
-    criterion = criterion.fit(data.X, data.z, None)
+    criterion = criterion.fit(rows_of(data.X, data.y, data.z))
     schedule = Schedule(ramp_steps=10, max_steps=80, patience=80)
     free, held = (
         fit(
@@ -382,7 +382,7 @@ def test_training_ends_where_the_mean_target_is_below_zero(engine):
     z = np.arange(2_000) % 2
     X = (z + 0.3 * rng.normal(size=2_000))[:, None]
     y = (rng.random(2_000) < 0.05).astype(int)
-    shifted = FittedFairTarget(FairTarget(), None, np.full(2_000, -0.4))  # −.2 at z=0, +.2 at z=1
+    shifted = FittedCriterion(FairTarget(), np.full(2_000, -0.4))  # −.2 at z=0, +.2 at z=1
     model = engine.classifier(shifted, 1.0, schedule=Schedule(max_steps=1_000))
     model.fit(X, y, sensitive_features=z)
     assert model.n_rounds_ < 500
@@ -464,7 +464,7 @@ def test_a_weight_of_zero_is_no_row_at_all_for_xgboost(data):
 @each_engine
 def test_a_fitted_criterion_gives_the_same_model_as_the_criterion(engine, data):
     criterion = CRITERIA["direct_effect"]
-    fitted = criterion.fit(data.X, data.z, None)
+    fitted = criterion.fit(rows_of(data.X, data.y, data.z))
     np.testing.assert_array_equal(
         scores(fit(engine, data, fitted), data.X), scores(fit(engine, data, criterion), data.X)
     )

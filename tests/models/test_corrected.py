@@ -10,6 +10,7 @@ from contracts import (
     direct_effect,
     each_container,
     mixed_columns,
+    rows_of,
 )
 from scikit_learn_contract import CHECKED, MakesUpSensitive, checks_of, frame_of
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -92,7 +93,7 @@ def test_swapping_the_groups_changes_nothing(data, fitted):
 
 
 def test_a_fitted_criterion_gives_what_an_unfitted_one_gives(data, fitted):
-    shared = quick.fit(data.X, data.z.astype(float))
+    shared = quick.fit(rows_of(data.X, data.y, data.z))
     model = DirectEffectCorrector(exact, criterion=shared)
     model.fit(data.X, data.y, sensitive_features=data.z)
     np.testing.assert_array_equal(model.fair_score(data.X), fitted.fair_score(data.X))
@@ -302,11 +303,11 @@ def test_names_of_columns_are_kept(data):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"strength": 1.5}, ValueError, "strength must be at least 0 and at most 1; got 1.5"),
-        ({"strength": -0.1}, ValueError, "strength must be at least 0"),
-        ({"strength": float("nan")}, ValueError, "strength must be at least 0"),
+        ({"strength": 1.5}, ValueError, "strength must be a finite number of at least 0"),
+        ({"strength": -0.1}, ValueError, "at least 0 and at most 1; got -0.1"),
+        ({"strength": float("nan")}, ValueError, "at least 0 and at most 1; got nan"),
         ({"strength": "full"}, TypeError, "strength must be a number"),
-        ({"max_clipped_share": 2}, ValueError, "max_clipped_share must be at least 0"),
+        ({"max_clipped_share": 2}, ValueError, "max_clipped_share must be a finite"),
         ({"calibrate": "isotonic"}, TypeError, "calibrate must be True or False"),
         ({"criterion": Parity()}, TypeError, "criterion must be a DirectEffect"),
         ({"criterion": DirectEffect}, TypeError, "criterion must be a DirectEffect"),
@@ -349,8 +350,8 @@ def test_weights_for_a_model_that_takes_none_are_refused(data):
 
 
 def test_a_criterion_fitted_on_other_rows_is_refused(data):
-    other = quick.fit(data.X[:500], data.z[:500].astype(float))
-    with pytest.raises(ValueError, match="fitted on 500 rows but z has 1000"):
+    other = quick.fit(rows_of(data.X[:500], data.y[:500], data.z[:500]))
+    with pytest.raises(ValueError, match="fitted on 500 rows but there are 1000 to train on"):
         DirectEffectCorrector(exact, criterion=other).fit(data.X, data.y, sensitive_features=data.z)
 
 

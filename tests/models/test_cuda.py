@@ -10,16 +10,26 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from contracts import CRITERIA, assert_close, each_criterion, make_people, objective_of, penalty_of
+from contracts import (
+    CRITERIA,
+    assert_close,
+    each_criterion,
+    make_people,
+    objective_of,
+    penalty_of,
+    rows_of,
+)
 from contracts import shifted_objective as shifted
-from cuda_on_host import HostArray, HostDevice, compiler, cupy_on_host
+from cuda_on_host import HostDevice, compiler, cupy_on_host
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
 from unsway.core import Penalty
 from unsway.core.fused import BOOSTING_CURVATURES, FusedDerivatives
 from unsway.extras import MissingExtraError
 from unsway.models import cuda, cuda_place
-from unsway.models.cuda import CudaDerivatives, CudaLosses, DeviceEngine
+from unsway.models import xgboost as xgboost_engine
+from unsway.models.cuda import CudaDerivatives, CudaLosses, DeviceGrower
+from unsway.models.xgboost import engine_params
 from unsway.tables import EngineTable
 
 xgboost = pytest.importorskip("xgboost")
@@ -66,28 +76,24 @@ def device(request, kernels, monkeypatch):
         stand_in = cupy_on_host(kernels)
         monkeypatch.setitem(sys.modules, "cupy", stand_in)
         monkeypatch.setattr(cuda_place, "require_cuda", lambda: stand_in)
+        monkeypatch.setattr(xgboost_engine, "engine_params", params_of_a_booster_on_the_cpu)
     return request.param
+
+
+def params_of_a_booster_on_the_cpu(settings):
+    """Return XGBoost's parameters without the device, which is the stand-in's alone."""
+    return {name: value for name, value in engine_params(settings).items() if name != "device"}
 
 
 def arrays():
     return sys.modules["cupy"]
 
 
-class OnDevice(FairXGBClassifier):
-    """The classifier, whose booster stays on the CPU where CuPy is the stand-in."""
-
-    def _engine_params(self):
-        params = super()._engine_params()
-        if arrays().asarray([0]).__class__ is HostArray:
-            params.pop("device")
-        return params
-
-
 def on_host(array):
     return np.asarray(array.get())
 
 
-def objective_of(criterion, people, weights):
+def objective_at(criterion, people, weights):
     return objective_of(penalty_of(criterion, people, weights), people.y, 0.0, weights)
 
 
@@ -111,7 +117,7 @@ def assert_same_derivatives(objective, margins, curvature, strength):
 @each_criterion
 def test_derivatives_are_the_hosts_for_every_criterion(device, criterion, curvature, weighted):
     people = make_people(3_000, seed=1)
-    objective = objective_of(criterion, people, people.weights / 2 if weighted else None)
+    objective = objective_at(criterion, people, people.weights / 2 if weighted else None)
     margin = people.margin.astype(np.float32)
     assert_same_derivatives(objective, [margin, margin / 2, 2 * margin, margin], curvature, 0.9)
 
@@ -128,7 +134,7 @@ def test_derivatives_against_shifted_labels_are_the_hosts(device, strength, weig
 def test_derivatives_are_finite_in_the_far_tails(device, curvature):
     people = make_people(60, seed=5)
     margin = arrays().asarray(np.linspace(-500, 500, 60, dtype=np.float32))
-    objective = objective_of(CRITERIA["direct effect (2,1)"], people, None)
+    objective = objective_at(CRITERIA["direct effect (2,1)"], people, None)
     for part in CudaDerivatives(objective, curvature)(margin, 0.975):
         assert np.isfinite(on_host(part)).all()
 
@@ -136,7 +142,7 @@ def test_derivatives_are_finite_in_the_far_tails(device, curvature):
 @pytest.mark.parametrize("rows", [1, 255, 257, 300_001])
 def test_any_number_of_rows_is_summed_once(device, rows):
     ones = np.ones((rows, 1)) / rows
-    penalty = Penalty(ones, objective_of(Parity(), make_people(), None).penalty.distance, ("mean",))
+    penalty = Penalty(ones, objective_at(Parity(), make_people(), None).penalty.distance, ("mean",))
     derivatives = CudaDerivatives(objective_of(penalty, np.zeros(rows), 0.0))
     derivatives(arrays().zeros(rows, dtype=np.float32), 0.5)
     assert_close(derivatives.statistics, [0.5], 1e-6)
@@ -151,7 +157,7 @@ def test_losses_and_statistics_are_those_of_the_objective(device, kind, weighted
     objective = (
         shifted(people, 0.0, weights)
         if kind == "shift"
-        else objective_of(criterion, people, weights)
+        else objective_at(criterion, people, weights)
     )
     margin = np.append(people.margin[:-2], [-400, 400]).astype(np.float32)
     losses, statistics = CudaLosses(objective, HostDevice())(arrays().asarray(margin))
@@ -164,7 +170,7 @@ def test_losses_and_statistics_are_those_of_the_objective(device, kind, weighted
 
 def test_sums_pass_through_the_reduction_over_workers(device):
     people = make_people(500, seed=4)
-    alone = objective_of(Parity(), people, None)
+    alone = objective_at(Parity(), people, None)
     seen = []
 
     def twice(sums):
@@ -180,7 +186,7 @@ def test_sums_pass_through_the_reduction_over_workers(device):
     assert max(seen) == 2  # two sums for each of K = 1 statistics, whatever the rows
 
 
-# --- the engine ----------------------------------------------------------------------------------
+# --- the grower ----------------------------------------------------------------------------------
 
 
 def coarse_people(n=4_000):
@@ -188,20 +194,21 @@ def coarse_people(n=4_000):
     return np.round(data.X, 1), data.y, data.z
 
 
-def engine_of(X, device):
+def grower_of(X, device):
     params = {"objective": "binary:logistic", "base_score": 0.5, "max_depth": 3, "nthread": 1}
     params["device"] = "cuda" if device == "cuda" else "cpu"
-    return DeviceEngine(params, EngineTable.of(X), X[500:], X[:500], arrays=arrays())
+    layout = EngineTable.of(X)
+    return DeviceGrower(params, layout.code(X[500:]), layout.code(X[:500]), arrays=arrays())
 
 
 def test_margins_of_its_own_are_those_the_booster_predicts(device):
     X, y, _ = coarse_people()
-    engine = engine_of(X, device)
+    grower = grower_of(X, device)
     derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
     for _ in range(4):
-        engine.boost(lambda margin: derivatives(margin, 0.0))
-    expected = engine.booster.predict(xgboost.DMatrix(X[:500], nthread=1), output_margin=True)
-    assert_close(on_host(engine.validation_margin()), expected, 1e-5)
+        grower.boost(lambda margin: derivatives(margin, 0.0))
+    expected = grower.booster.predict(xgboost.DMatrix(X[:500], nthread=1), output_margin=True)
+    assert_close(on_host(grower.validation_margin()), expected, 1e-5)
 
 
 @pytest.mark.parametrize("holes", [False, True])
@@ -210,50 +217,50 @@ def test_margins_of_many_rows_are_those_the_booster_predicts(device, holes, monk
     X, y, _ = coarse_people()
     if holes:
         X[::3, 2] = X[1::5, 10] = np.nan
-    engine = engine_of(X, device)
-    assert engine._add_tree is not None
+    grower = grower_of(X, device)
+    assert grower._add_tree is not None
     derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
     for _ in range(4):
-        engine.boost(lambda margin: derivatives(margin, 0.0))
-    for rows, margin in ((X[:500], engine.validation_margin()), (X[500:], None)):
-        margin = engine._margin(engine._train) if margin is None else margin
-        expected = engine.booster.predict(xgboost.DMatrix(rows, nthread=1), output_margin=True)
+        grower.boost(lambda margin: derivatives(margin, 0.0))
+    for rows, margin in ((X[:500], grower.validation_margin()), (X[500:], None)):
+        margin = grower._margin(grower._train) if margin is None else margin
+        expected = grower.booster.predict(xgboost.DMatrix(rows, nthread=1), output_margin=True)
         assert_close(on_host(margin), expected, 1e-5)
 
 
 def test_a_fork_shares_the_rows_and_goes_its_own_way(device):
     X, y, _ = coarse_people()
-    engine = engine_of(X, device)
+    grower = grower_of(X, device)
     derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
-    engine.boost(lambda margin: derivatives(margin, 0.0))
-    before = on_host(engine.validation_margin())
-    twin = engine.fork()
+    grower.boost(lambda margin: derivatives(margin, 0.0))
+    before = on_host(grower.validation_margin())
+    twin = grower.fork()
     twin.boost(lambda margin: derivatives(margin, 0.0))
     assert np.abs(on_host(twin.validation_margin()) - before).max() > 0.01
-    np.testing.assert_array_equal(on_host(engine.validation_margin()), before)
-    assert twin._matrix is engine._matrix
-    assert twin._train.rows is engine._train.rows
-    assert (engine.n_trees, twin.n_trees) == (1, 2)
+    np.testing.assert_array_equal(on_host(grower.validation_margin()), before)
+    assert twin._matrix is grower._matrix
+    assert twin._train.rows is grower._train.rows
+    assert (grower.n_trees, twin.n_trees) == (1, 2)
 
 
 def test_what_goes_wrong_inside_xgboost_is_raised(device):
     X, y, _ = coarse_people()
-    engine = engine_of(X, device)
+    grower = grower_of(X, device)
     derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
-    engine.boost(lambda margin: derivatives(margin, 0.0))
+    grower.boost(lambda margin: derivatives(margin, 0.0))
     with pytest.raises(xgboost.core.XGBoostError, match="gradient"):
-        engine.boost(lambda margin: [each[:10] for each in derivatives(margin, 0.0)])
+        grower.boost(lambda margin: [each[:10] for each in derivatives(margin, 0.0)])
     with pytest.raises(xgboost.core.XGBoostError, match=r"(?i)column|feature"):
-        engine._calls.added(engine._train.rows[:, :3], 0, 1)
-    assert engine.n_trees == 1
+        grower._calls.added(grower._train.rows[:, :3], 0, 1)
+    assert grower.n_trees == 1
 
 
 # --- the classifier ------------------------------------------------------------------------------
 
 
-def fit(kind, X, y, z, criterion, strength=None, weights=None, **settings):
-    params = {"max_depth": 3, "eta": 0.3, **({"device": "cuda"} if kind is OnDevice else {})}
-    model = kind(criterion, strength, params=params, schedule=SHORT, n_jobs=1, **settings)
+def fit(device, X, y, z, criterion, strength=None, weights=None):
+    params = {"max_depth": 3, "eta": 0.3, "device": device}
+    model = FairXGBClassifier(criterion, strength, params=params, schedule=SHORT, n_jobs=1)
     return model.fit(X, y, sensitive_features=z, sample_weight=weights)
 
 
@@ -266,10 +273,8 @@ def fit(kind, X, y, z, criterion, strength=None, weights=None, **settings):
 def test_the_model_is_the_cpus(device, criterion, weighted):
     X, y, z = coarse_people()
     weights = 1.0 + (np.arange(len(y)) % 3) if weighted else None
-    fitted = criterion.fit(X, z.astype(float), weights, y=y.astype(float))
-    ours, plain = (
-        fit(kind, X, y, z, fitted, weights=weights) for kind in (OnDevice, FairXGBClassifier)
-    )
+    fitted = criterion.fit(rows_of(X, y, z, weights))
+    ours, plain = (fit(kind, X, y, z, fitted, weights=weights) for kind in ("cuda", "cpu"))
     difference = np.abs(ours.predict_proba(X) - plain.predict_proba(X)).max()
     print(f"largest difference in score: {difference:.1e}")
     assert ours.n_rounds_ == plain.n_rounds_
@@ -283,7 +288,7 @@ def test_missing_values_and_categories_reach_the_device(device):
     table = pandas.DataFrame(X).add_prefix("x")
     table.loc[::7, "x0"] = np.nan
     table["kind"] = np.where(X[:, 1] > 0, "north", "south")
-    ours, plain = (fit(kind, table, y, z, Parity()) for kind in (OnDevice, FairXGBClassifier))
+    ours, plain = (fit(kind, table, y, z, Parity()) for kind in ("cuda", "cpu"))
     difference = np.abs(ours.predict_proba(table) - plain.predict_proba(table)).max()
     assert difference < SCORE_TOLERANCE[device]
 
@@ -291,15 +296,15 @@ def test_missing_values_and_categories_reach_the_device(device):
 def test_a_path_of_strengths_gives_the_models_of_separate_fits(device):
     X, y, z = coarse_people()
     params = {"max_depth": 3, "device": "cuda"}
-    model = OnDevice(Parity(), params=params, schedule=SHORT, n_jobs=1)
+    model = FairXGBClassifier(Parity(), params=params, schedule=SHORT, n_jobs=1)
     for found in model.fit_path(X, y, [0.2, 0.6, 0.9], sensitive_features=z):
-        alone = fit(OnDevice, X, y, z, Parity(), found.strength_)
+        alone = fit("cuda", X, y, z, Parity(), found.strength_)
         np.testing.assert_array_equal(found.predict_proba(X), alone.predict_proba(X))
 
 
 def test_the_booster_is_an_ordinary_one_that_serves_without_a_device(device):
     X, y, z = coarse_people()
-    model = fit(OnDevice, X, y, z, Parity())
+    model = fit("cuda", X, y, z, Parity())
     again = pickle.loads(pickle.dumps(model.booster_))  # noqa: S301
     assert '"device":"cpu"' in again.save_config().replace(" ", "")
     scores = again.predict(xgboost.DMatrix(X, nthread=1))
@@ -317,7 +322,7 @@ def test_memory_comes_from_the_drivers_pool_and_settings_are_put_back(monkeypatc
     cupy = cupy_on_host(tmp_path)
     runtime = cupy.cuda.runtime
     place = cuda_place.Place(cupy, cupy.cuda.Device())
-    with place, place:  # nested, as where an engine is made
+    with place, place:  # nested, as where a grower is made
         assert told["use_cuda_async_pool"]
         assert runtime.memPoolGetAttribute("pool", 4) > 10**15
     assert told == {"use_cuda_async_pool": False}

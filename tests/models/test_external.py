@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from contracts import rows_of
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
 from unsway.models import external
 from unsway.models.external import predict_rows
 from unsway.models.parquet import ParquetRows
-from unsway.roles import Roles, Sensitive
 
 xgboost = pytest.importorskip("xgboost")
 
@@ -92,11 +92,11 @@ def test_a_criterion_from_a_sample_gives_a_model_in_whatever_order_rows_come(cri
 
 def test_the_draws_by_hash_have_the_shares_asked_for_and_do_not_depend_on_each_other(tmp_path):
     table = people(6_000)
-    rows = ParquetRows.of(written(tmp_path, table), leave_out=("hired", "sex", "weight"))
-    y = (table["hired"].to_numpy() == "yes").astype(float)
-    z = table["sex"].to_numpy().astype(float)
-    roles = Roles(y, np.array([0, 1]), Sensitive(z, (0, 1), "sex"), None)
-    held, sample = external._survey(rows, rows.engine_table(), roles, (0.33, 0.5), classifier())
+    files = ParquetRows.of(written(tmp_path, table), leave_out=("hired", "sex", "weight"))
+    y, z = table["hired"].to_numpy() == "yes", table["sex"].to_numpy()
+    model = classifier()
+    model.table_ = files.engine_table()
+    held, sample = external._survey(files, rows_of(None, y, z), (0.33, 0.5), model)
     assert held.mean() == pytest.approx(0.33, abs=0.03)
     assert sample.mean() == pytest.approx(0.5, abs=0.03)
     assert sample[held].mean() == pytest.approx(0.5, abs=0.05)
@@ -162,7 +162,10 @@ def with_names(table):
         (infinite, "column 'x0' contains infinity or a number too large"),
         (without_a_label, "column 'hired' has rows without a value"),
         (with_three_labels, "y has 3 classes"),
-        (with_a_copy, "column 'copy' is the same as the sensitive column up to its coding"),
+        (
+            with_a_copy,
+            "'copy' is the same as sensitive_features up to its coding; drop that column",
+        ),
         (with_dates, "column 'born' holds date32.*neither numbers nor words"),
         (with_names, "column 'name' has more than 1,000 different words"),
     ],
@@ -180,7 +183,7 @@ def test_a_bad_column_is_refused_by_its_name(spoil, message, tmp_path, monkeypat
     [
         ({}, {"sensitive": "hired"}, "must be different columns"),
         ({}, {"drop": "gone"}, "there is no column 'gone'"),
-        ({}, {"criterion_rows": 0}, "criterion_rows must be a positive integer; got 0"),
+        ({}, {"criterion_rows": 0}, "criterion_rows must be an integer of at least 1; got 0"),
         ({"params": {"tree_method": "exact"}}, {}, "trains with 'hist' alone"),
         ({"positive_level": 7}, {}, "positive_level=7 is not a level"),
         ({}, {"sample_weight": "x0"}, "column 'x0': sample_weight has .* negative values"),

@@ -13,6 +13,8 @@ from contracts import (
     each_engine,
     fair_target,
     mixed_columns,
+    rows_of,
+    targets_of,
 )
 from scikit_learn_contract import CHECKED, MakesUpSensitive, checks_of
 from sklearn.base import clone
@@ -52,7 +54,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted_target(data):
-    return fair_target().fit(data.X, data.z.astype(float), y=data.y.astype(float))
+    return fair_target().fit(rows_of(data.X, data.y, data.z))
 
 
 def fit(model, data, **handed):
@@ -105,7 +107,7 @@ def test_no_strength_grows_the_trees_of_the_engine_itself(engine, data, weighted
 
 @each_engine
 def test_a_booster_on_targets_beyond_zero_and_one_gives_probabilities(engine, data, fitted_target):
-    targets = fitted_target.targets(data.y, data.z)
+    targets = targets_of(fitted_target, data.y, data.z)
     model = fit(engine.classifier(fitted_target, None, schedule=SHORT), data)
     p = engine.scores(model.booster_, data.X)
     assert targets.min() < 0 < 1 < targets.max()
@@ -129,7 +131,7 @@ def test_the_history_ends_at_the_log_losses_of_both_labels(engine, data, fitted_
     assert set(model.evals_result_) == {"validation"}
     history = model.evals_result_["validation"]
     assert set(history) == {"log_loss", "fair_log_loss"}
-    fair = fitted_target.targets(data.y, data.z)
+    fair = targets_of(fitted_target, data.y, data.z)
     for name, target in (("log_loss", data.y), ("fair_log_loss", fair)):
         expected = np.mean(np.logaddexp(0, margin) - target[held] * margin)
         assert len(history[name]) == 5
@@ -157,7 +159,7 @@ def test_eval_set_has_the_effect_predicted_at_its_rows(engine, data, fitted_targ
     model = engine.classifier(fair_target(), None, schedule=Schedule(max_steps=5))
     fit(model, data, eval_set=(beside.X, beside.y, beside.z))
     margin = model.decision_function(beside.X)
-    targets = fitted_target.at(beside.X).targets(beside.y, beside.z)
+    targets = targets_of(fitted_target.at(beside.X), beside.y, beside.z)
     expected = np.mean(np.logaddexp(0, margin) - targets * margin)
     history = model.evals_result_["validation"]["fair_log_loss"]
     assert history[model.best_iteration_ - 1] == pytest.approx(expected, rel=1e-5)
@@ -228,7 +230,7 @@ def test_a_path_over_strengths_ends_at_the_fit_of_each(data, fitted_target):
 def test_the_fair_half_of_the_objective_is_reported(data, fitted_target):
     model = fit(FairLogisticRegression(fitted_target), data)
     margin = model.decision_function(data.X)
-    targets = fitted_target.targets(data.y, data.z)
+    targets = targets_of(fitted_target, data.y, data.z)
     fair, plain = (np.mean(np.logaddexp(0, margin) - t * margin) for t in (targets, data.y))
     assert (model.penalty_, model.log_loss_) == (pytest.approx(fair), pytest.approx(plain))
 
@@ -283,10 +285,11 @@ def test_the_stretch_is_the_largest_excess_and_is_taken_back(data, weighted):
     model = FairTargetClassifier(EXACT, criterion=fair_target(), strength=0.8)
     fit(model, data, sample_weight=weights)
     float_weights = None if weights is None else weights.astype(float)
-    targets = (
-        fair_target()
-        .fit(data.X, data.z.astype(float), float_weights, y=data.y.astype(float))
-        .targets(data.y, data.z, 0.8)
+    targets = targets_of(
+        fair_target().fit(rows_of(data.X, data.y, data.z, float_weights)),
+        data.y,
+        data.z,
+        0.8,
     )
     a = max(-targets.min(), targets.max() - 1)
     assert model.stretch_ == pytest.approx(a)
@@ -304,12 +307,12 @@ def test_a_classifier_that_sees_no_x_scores_the_mean_target(data, fitted_target)
     model = fit(
         FairTargetClassifier(DummyClassifier(strategy="prior"), criterion=fitted_target), data
     )
-    expected = fitted_target.targets(data.y, data.z).mean()
+    expected = targets_of(fitted_target, data.y, data.z).mean()
     np.testing.assert_allclose(model.fair_score(data.X), expected, rtol=1e-9)
 
 
 def test_rows_without_weight_have_no_say_in_the_stretch(data, fitted_target):
-    targets = fitted_target.targets(data.y, data.z)
+    targets = targets_of(fitted_target, data.y, data.z)
     beyond = (targets < 0) | (targets > 1)
     model = FairTargetClassifier(EXACT, criterion=fitted_target)
     assert fit(model, data, sample_weight=1.0 - beyond).stretch_ == 0.0

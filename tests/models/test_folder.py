@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from contracts import rows_of
 from sklearn.linear_model import LogisticRegression
 
 import unsway
@@ -166,11 +167,11 @@ def test_the_card_tells_engine_versions_criterion_strength_and_roles(tmp_path):
 
 def test_a_fitted_criterion_is_described_by_its_settings_alone(tmp_path):
     X, y, z = people()
-    fitted = unsway.DirectEffect().fit(X, z.astype(float))
+    fitted = unsway.DirectEffect().fit(rows_of(X, y, z))
     model = FairLogisticRegression(fitted).fit(X[["age"]], y, sensitive_features=z)
     card = load_model_folder(save_model_folder(model, tmp_path / "model")).card
     assert card["criterion"]["name"] == "DirectEffect"
-    assert str(fitted.scores[0]) not in (tmp_path / "model" / "card.json").read_text()
+    assert str(fitted.row_values[0]) not in (tmp_path / "model" / "card.json").read_text()
 
 
 def test_given_roles_stand_in_the_card(logistic, tmp_path):

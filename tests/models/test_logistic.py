@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from contracts import rows_of
 from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -25,7 +26,7 @@ from unsway import (
     score_gap,
     selection_rate_difference,
 )
-from unsway.criteria import FittedFairTarget
+from unsway.criteria import FittedCriterion
 
 # A propensity with one exact answer, whatever the order of the rows.
 EXACT = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
@@ -225,7 +226,7 @@ def test_every_kind_of_text_column_gives_the_same_model(z):
 @every_criterion
 def test_more_strength_never_leaves_more_penalty(data, criterion):
     strengths = [*np.arange(10) / 10, 0.975]
-    fitted = criterion.fit(data.X, data.z.astype(float))  # strength 0 alone would not fit it
+    fitted = criterion.fit(rows_of(data.X, data.y, data.z))  # strength 0 alone would not fit it
     penalties = [fit(data, fitted, strength=strength).penalty_ for strength in strengths]
     assert np.diff(penalties).max() < 0
 
@@ -233,8 +234,8 @@ def test_more_strength_never_leaves_more_penalty(data, criterion):
 @every_criterion
 def test_the_penalty_reported_is_that_of_the_training_scores(data, criterion):
     model = fit(data, criterion)
-    y, z = data.y.astype(float), data.z.astype(float)
-    penalty = criterion.fit(data.X, z).penalty(y, z)
+    rows = rows_of(data.X, data.y, data.z)
+    penalty = criterion.fit(rows).penalty(rows)
     scores = model.predict_proba(data.X)[:, 1]
     assert model.penalty_ == pytest.approx(float(penalty.value(scores)), rel=1e-9)
     assert list(model.statistics_) == list(penalty.names)
@@ -253,7 +254,7 @@ def test_statistics_are_the_surrogates_coefficients_of_the_scores(data):
     z = data.z.astype(float)
     surrogate = fit_surrogate(
         model.predict_proba(data.X)[:, 1],
-        criterion.fit(data.X, z).scores,
+        criterion.fit(rows_of(data.X, data.y, z)).row_values,
         z,
         outcome_degree=2,
         effect_degree=1,
@@ -272,7 +273,7 @@ def test_the_default_is_the_fair_target_at_full_strength(data):
 
 @every_criterion
 def test_a_fitted_criterion_gives_the_model_of_the_unfitted_one(data, criterion):
-    fitted = criterion.fit(data.X, data.z.astype(float))
+    fitted = criterion.fit(rows_of(data.X, data.y, data.z))
     assert_same_model(fit(data, fitted), fit(data, criterion), atol=0)
 
 
@@ -457,7 +458,7 @@ def people_of_many_levels(n_rows=1_500, n_levels=350, seed=0):
 
 def test_rare_levels_give_finite_coefficients_and_a_warning_that_says_what_to_do():
     X, y, z = people_of_many_levels()
-    shifted = FittedFairTarget(FairTarget(), None, np.full(len(z), 0.3))
+    shifted = FittedCriterion(FairTarget(), np.full(len(z), 0.3))
     with pytest.warns(ConvergenceWarning, match=r"l2=6\.7e-04 was used.*set l2"):
         model = FairLogisticRegression(shifted).fit(X, y, sensitive_features=z)
     assert abs(model.decision_function(X)).max() < 20
@@ -468,7 +469,7 @@ def test_rare_levels_give_finite_coefficients_and_a_warning_that_says_what_to_do
 
 def test_rare_levels_leave_a_model_of_plain_labels_as_it_is():
     X, y, z = people_of_many_levels()
-    shifted = FittedFairTarget(FairTarget(), None, np.full(len(z), 0.3))
+    shifted = FittedCriterion(FairTarget(), np.full(len(z), 0.3))
     model = FairLogisticRegression(shifted, strength=0.0).fit(X, y, sensitive_features=z)
     assert model.n_iter_[0] < 30
     assert abs(model.coef_).max() < 30

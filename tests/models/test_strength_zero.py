@@ -5,6 +5,7 @@ import importlib.util
 import numpy as np
 import pandas as pd
 import pytest
+from contracts import rows_of
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
@@ -92,8 +93,7 @@ def people(n_rows=400, seed=0):
 @each_criterion
 def test_no_nuisance_is_fitted_and_the_model_is_the_same(estimator, name):
     X, y, z = people()
-    z_of, y_of = z.astype(float), y.astype(float)
-    fitted = criteria(LogisticRegression())[name].fit(X, z_of, y=y_of)
+    fitted = criteria(LogisticRegression())[name].fit(rows_of(X, y, z))
     spared, whole = (
         estimator(criterion, 0.0).fit(X, y, sensitive_features=z)
         for criterion in (criteria(Untouched())[name], fitted)
@@ -115,7 +115,7 @@ def test_any_classifier_is_spared_too():
         FairTargetClassifier(LogisticRegression(), criterion=criterion, strength=0.0)
         for criterion in (
             criteria(Untouched())["fair target"],
-            FairTarget().fit(X, z.astype(float), y=y.astype(float)),
+            FairTarget().fit(rows_of(X, y, z)),
         )
     )
     spared, plain = (model.fit(X, y, sensitive_features=z) for model in (spared, plain))

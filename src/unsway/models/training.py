@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -14,7 +15,14 @@ from .._typing import Index, Reduce
 from ..checks import check_integer, check_number
 from ..core import Objective, Schedule, Step
 from ..core.schedule import Run, Trainable
-from ..criteria import FairTarget, FittedCriterion, Plain, choose_strength, fit_criterion
+from ..criteria import (
+    FairTarget,
+    FittedCriterion,
+    GroupCriterion,
+    Plain,
+    choose_strength,
+    fit_criterion,
+)
 from ..effects import HERE, Fitting
 from ..folds import hold_out
 from ..rows import Rows
@@ -82,9 +90,10 @@ def check_settings(model: Any) -> None:
 def fit_for(criterion: Any, strength: float | None, rows: Rows, *, fitting: Fitting = HERE) -> Any:
     """Return a criterion fitted on rows; at strength 0 nothing is estimated for it.
 
-    ``strength`` is None where many strengths will share the criterion.
+    ``strength`` is None where many strengths will share the criterion. A group criterion has
+    nothing to estimate, and is kept at strength 0 to be reported.
     """
-    if strength == 0 and not isinstance(criterion, FittedCriterion):
+    if strength == 0 and not isinstance(criterion, FittedCriterion | GroupCriterion):
         if hasattr(criterion, "check_settings"):
             criterion.check_settings()
         criterion = Plain()
@@ -135,8 +144,9 @@ def prepare(
     other = check_other_rows(
         eval_set, "eval_set", rows, read=lambda table: read_table(model, table, reset=False)
     )
+    with inside("eval_set"):
+        other_coded = other.with_table(model.table_.code(other.X))
     fitted = fit_for(criterion, strength, rows)
-    other_coded = other.with_table(model.table_.code(other.X))
     return Part(coded, fitted), Part(other_coded, fitted.at(other.X))
 
 
@@ -161,7 +171,7 @@ def check_other_rows(
             f"{name} must be a tuple (X, y, sensitive_features), with sample_weight as an optional "
             "fourth"
         )
-    try:
+    with inside(name):
         other = Rows.check(
             read(given[0]),
             given[1],
@@ -169,8 +179,6 @@ def check_other_rows(
             sample_weight=given[3] if len(given) == 4 else None,
             positive_level=rows.groups.levels[1],
         )
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"in {name}: {error}") from None
     for kind, ours, known in (
         ("label", other.outcome.classes, rows.outcome.classes),
         ("sensitive level", np.array(other.groups.levels), np.array(rows.groups.levels)),
@@ -178,6 +186,15 @@ def check_other_rows(
         if not np.array_equal(np.asarray(ours), np.asarray(known)):
             raise ValueError(f"{name} has a {kind} that the training rows have not")
     return other
+
+
+@contextmanager
+def inside(name: str) -> Iterator[None]:
+    """Let every refusal of what a user handed in say under which name it was."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"in {name}: {error}") from None
 
 
 def drive(
