@@ -98,6 +98,7 @@ def booster_rows(data: Any, strengths: tuple[float, ...]) -> Iterator[tuple[str,
 def logistic_rows(data: Any, strengths: tuple[float, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the cost of a sweep of logistic regressions beside single fits, on the same rows."""
     from unsway import DirectEffect, FairLogisticRegression
+    from unsway.rows import Rows
     from unsway.sweeps import frontier
 
     X, y, z = data

@@ -165,7 +165,7 @@ def check_number(
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number; got {value!r}")
     number = float(value)
-    bounds = {"at least": at_least, "above": above, "at most": at_most, "below": below}
+    bounds = {"of at least": at_least, "above": above, "of at most": at_most, "below": below}
     inside = (
         np.isfinite(number)
         and (at_least is None or number >= at_least)
@@ -174,9 +174,8 @@ def check_number(
         and (below is None or number < below)
     )
     if not inside:
-        told = " and ".join(
-            f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None
-        )
-        of = "of " if told.startswith("at") else ""
-        raise ValueError(f"{name} must be a finite number {of}{told}; got {value!r}")
+        told = [f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None]
+        of = " of " if told and told[0].startswith("at") else " "
+        range_ = of + " and ".join(told) if told else ""
+        raise ValueError(f"{name} must be a finite number{range_}; got {value!r}")
     return number

@@ -174,8 +174,8 @@ def test_a_column_of_numbers_is_a_target_as_it_is(place, tmp_path):
 def test_a_number_of_a_target_may_be_its_positive_value():
     codes = change(people(), "hired", np.arange(N) % 3)
     flags = RoleFlags("hired", "2", f"sex={MALE}", ("pay",), None)
-    roles = take_roles(codes, flags, numeric_target=True)
-    assert (roles.y.sum(), roles.names.positive) == (N // 3, "2")
+    rows, roles = take_roles(codes, flags, numeric_target=True)
+    assert (rows.y.sum(), roles.positive) == (N // 3, "2")
 
 
 @pytest.mark.parametrize(("method", "curve"), [("surrogate", "spline"), ("weighting", "bins")])
@@ -383,12 +383,20 @@ def test_without_matplotlib_pictures_are_refused_before_any_work(tmp_path, monke
 def test_poor_overlap_warns_and_the_verdict_says_so(tmp_path):
     table = people()
     male = np.array(table["sex"].to_pylist()) == MALE
-    apart = table["age [x]"].to_numpy() + 60 * male
+    apart = table["age [x]"].to_numpy() + 24 * male
     file = write(tmp_path / "apart.csv", change(table, "age [x]", apart))
-    with pytest.warns(OverlapWarning, match="100% of the propensities lie outside"):
+    with pytest.warns(OverlapWarning, match="78% of the propensities lie outside"):
         text = run(file, *ROLES, *DROP, "--json", tmp_path / "out.json")
     assert "Verdict: cannot tell" in text
     assert read_json(tmp_path / "out.json")["verdict"]["level"] == "cannot tell"
+
+
+def test_a_column_that_tells_the_groups_apart_is_refused_by_name(tmp_path):
+    table = people()
+    male = np.array(table["sex"].to_pylist()) == MALE
+    apart = table["age [x]"].to_numpy() + 60 * male
+    file = write(tmp_path / "apart.csv", change(table, "age [x]", apart))
+    assert "'age [x]' tells it almost alone" in complaint(file, *ROLES, *DROP)
 
 
 def test_overlap_that_is_warned_of_is_never_called_ok(tmp_path):

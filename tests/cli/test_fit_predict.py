@@ -239,11 +239,12 @@ def test_the_table_says_rows_groups_and_losses(place, tmp_path):
 def test_the_validation_figures_are_those_the_schedule_stopped_by(tmp_path):
     table = people()
     flags = fit_module.RoleFlags("hired", "yes", "sex=Male", (), None)
-    roles = fit_module.take_roles(table, flags)
+    rows, _ = fit_module.take_roles(table, flags)
+    criterion = Parity().fit(rows)
     model = fit_module.make_classifier("xgboost", {}, strength=0.5, seed=1, threads=1)
-    result = fit_module.train(model, roles, Parity(), lambda step: None)
-    rows = fit_module._parts(result, roles)["validation"]
-    found = fit_module.measure(roles, Parity(), result.scores, rows)
+    result = fit_module.train(model, rows, criterion, lambda step: None)
+    part = fit_module._parts(result, rows)["validation"]
+    found = fit_module.measure(rows, criterion, result.scores, part)
     history = result.model.evals_result_["validation"]
     rounds = zip(history["log_loss"], history["penalty"], strict=True)
     assert any(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contracts import KnownScore
+from contracts import KnownScore, rows_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -82,8 +82,8 @@ def test_a_logistic_regression_on_the_departments_finds_the_share_of_women():
 
 
 def test_admission_by_department_alone_has_no_effect_of_z_but_takes_it_into_its_slope():
-    fitted = DirectEffect(propensity=KnownScore()).fit(B[:, None], Z, COUNT)
-    penalty = fitted.penalty(Y, Z, COUNT)
+    rows = rows_of(B[:, None], Y, Z, COUNT)
+    penalty = DirectEffect(propensity=KnownScore()).fit(rows).penalty(rows)
     blind = np.repeat([(m + w) / (m + n + w + x) for m, n, w, x in COUNTS.values()], 4)
     labels = fit_surrogate(Y, B, Z, sample_weight=COUNT)
     expected = labels.outcome_coefficients[1] + labels.effect_coefficients[0]

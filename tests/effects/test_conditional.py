@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from contracts import EXACT, assert_close
+from contracts import EXACT, assert_close, rows_of
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
@@ -15,12 +17,12 @@ from unsway.effects.nuisance import Nuisances
 
 
 def random_rows(n=200, seed=0):
-    """Return labels, z, weights and nuisances that have little to do with them."""
+    """Return weighted labels and z, and nuisances that have little to do with them."""
     rng = np.random.default_rng(seed)
     b, outcome = rng.uniform(0.1, 0.9, n), rng.uniform(0.2, 0.8, (n, 2))
     z = (rng.random(n) < b).astype(float)
     y = (rng.random(n) < 0.5).astype(float)
-    return y, z, rng.integers(1, 4, n).astype(float), Nuisances(b, outcome)
+    return rows_of(None, y, z, rng.integers(1, 4, n).astype(float)), Nuisances(b, outcome)
 
 
 def test_a_constant_correction_is_the_residual_slope_by_hand():
@@ -29,21 +31,21 @@ def test_a_constant_correction_is_the_residual_slope_by_hand():
     z, y = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.5, 1.0])
     nuisances = Nuisances(b, np.array([[0.25, 0.25], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]))
     by_hand = (0.0625 + 0.375 + 0 + 0.25) / (0.0625 + 0.5625 + 0.25 + 0.25)
-    assert_close(fit_correction(y, z, None, nuisances, 0), [by_hand], 1e-14)
+    assert_close(fit_correction(rows_of(None, y, z), nuisances, 0), [by_hand], 1e-14)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("degree", [0, 1, 3])
 def test_the_correction_minimises_the_residual_sum_of_squares(degree, weighted):
-    y, z, weights, nuisances = random_rows()
-    weights = weights if weighted else np.ones_like(y)
-    b = nuisances.propensity
+    rows, nuisances = random_rows()
+    rows = rows if weighted else replace(rows, weights=None)
+    b, weights = nuisances.propensity, rows.mean_one_weights
 
     def squares(c):
         effect = nuisances.effect + sum(each * b**k for k, each in enumerate(c))
-        return weights @ (y - nuisances.mean - (z - b) * effect) ** 2
+        return weights @ (rows.y - nuisances.mean - (rows.z - b) * effect) ** 2
 
-    found = fit_correction(y, z, weights if weighted else None, nuisances, degree)
+    found = fit_correction(rows, nuisances, degree)
     general = minimize(squares, np.zeros(degree + 1), tol=1e-12)
     assert found.shape == (degree + 1,)
     assert squares(found) <= general.fun * (1 + 1e-10)
@@ -51,11 +53,11 @@ def test_the_correction_minimises_the_residual_sum_of_squares(degree, weighted):
 
 
 def test_weights_of_the_correction_equal_repeated_rows():
-    y, z, weights, nuisances = random_rows(seed=1)
-    again = np.repeat(np.arange(len(y)), weights.astype(int))
+    rows, nuisances = random_rows(seed=1)
+    again = np.repeat(np.arange(len(rows)), rows.weights.astype(int))
     copied = Nuisances(nuisances.propensity[again], nuisances.outcome[again])
-    expected = fit_correction(y[again], z[again], None, copied, 1)
-    assert_close(fit_correction(y, z, weights, nuisances, 1), expected, 1e-10)
+    expected = fit_correction(replace(rows.take(again), weights=None), copied, 1)
+    assert_close(fit_correction(rows, nuisances, 1), expected, 1e-10)
 
 
 def test_nuisances_that_are_right_need_no_correction():
@@ -63,15 +65,16 @@ def test_nuisances_that_are_right_need_no_correction():
     margin = data.X @ data.coefficients
     outcome = 1 / (1 + np.exp(-margin[:, None] - np.array([0.0, 1.25])))
     nuisances = Nuisances(data.propensity, outcome)
-    found = fit_correction(data.y.astype(float), data.z.astype(float), None, nuisances, 0)
+    found = fit_correction(rows_of(None, data.y, data.z), nuisances, 0)
     assert abs(found[0]) < 0.02
 
 
 def test_a_propensity_that_is_the_same_for_all_gets_the_correction_of_degree_zero():
-    y, z, _, nuisances = random_rows(seed=2)
+    rows, nuisances = random_rows(seed=2)
+    rows = replace(rows, weights=None)
     flat = Nuisances(np.full(200, 0.5), nuisances.outcome)
-    constant = fit_correction(y, z, None, flat, 0)
-    line = fit_correction(y, z, None, flat, 1)
+    constant = fit_correction(rows, flat, 0)
+    line = fit_correction(rows, flat, 1)
     assert_close(line @ [1.0, 0.5], constant[0], 1e-10)
     assert np.isfinite(line).all()
 
@@ -92,19 +95,14 @@ def test_an_effect_stays_a_difference_of_probabilities():
 def shrunk():
     """Return the paper's world with its true effect, and outcome models that hardly see X."""
     data = make_synthetic(20_000, random_state=2)
+    rows = rows_of(data.X, data.y, data.z)
     cross_fit = CrossFit.of(
-        data.X,
-        data.z.astype(float),
-        binary=True,
-        outcome_model=LogisticRegression(C=1e-5),
-        propensity_model=EXACT,
-        cv=2,
+        rows, outcome_model=LogisticRegression(C=1e-5), propensity_model=EXACT, cv=2
     )
-    y, z = data.y.astype(float), data.z.astype(float)
     margin = data.X @ data.coefficients
     truth = 1 / (1 + np.exp(-margin - 1.25)) - 1 / (1 + np.exp(-margin))
-    nuisances, models = cross_fit.fit_models(y, z)
-    return data, truth, nuisances, models, fit_correction(y, z, None, nuisances, 1)
+    nuisances, models = cross_fit.fit_models()
+    return data, truth, nuisances, models, fit_correction(rows, nuisances, 1)
 
 
 def errors_by_bin(data, effect, truth):
@@ -126,4 +124,4 @@ def test_rows_the_models_have_not_seen_get_the_same_correction(shrunk):
     fresh = make_synthetic(500, random_state=3).X
     nuisances = models.predict(fresh)
     expected = nuisances.effect + correction[0] + correction[1] * nuisances.propensity
-    assert_close(ConditionalEffect(models, correction)(fresh), expected, 1e-12)
+    assert_close(ConditionalEffect(models, correction).predict(fresh), expected, 1e-12)

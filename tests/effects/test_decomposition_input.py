@@ -106,7 +106,7 @@ def spoiled(values, row, value):
         ({"cv": 0}, ValueError, "cv must be an integer of at least 1; got 0"),
         ({"clip": 0}, ValueError, "clip must lie above 0 and below 0.5"),
         ({"cv": 1, "outcome_model": None}, ValueError, "cv=1 predicts the rows a model was tra"),
-        ({"random_state": None}, ValueError, "random_state must be a non-negative integer; got No"),
+        ({"random_state": None}, ValueError, "random_state must be an integer of at least 0; got No"),
         (
             {"interval": "bootstrap", "n_bootstrap": 1},
             ValueError,

@@ -8,14 +8,14 @@ from contracts import assert_close, make_people
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from unsway.effects.learners import Learner, default_learners, learners_from, stacking_shares
+from unsway.effects.learners import ScikitLearner, default_learners, learners_from, stacking_shares
 from unsway.tables import take
 
 PEOPLE = make_people(200)
 
 
 def test_a_classifier_of_a_constant_target_predicts_it():
-    learner = Learner(LogisticRegression(), PEOPLE.X)
+    learner = ScikitLearner(LogisticRegression(), PEOPLE.X)
     found = learner.fit(np.ones(200), np.arange(100), None)
     assert found.predict(PEOPLE.X[100:]).tolist() == [1.0] * 100
 

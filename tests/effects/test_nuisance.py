@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn
-from contracts import KnownScore, assert_close, each_container, make_people, mixed_columns
+from contracts import (
+    KnownScore,
+    assert_close,
+    each_container,
+    make_people,
+    mixed_columns,
+    rows_of,
+)
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -13,8 +22,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from unsway.core import SquaredError
 from unsway.effects.nuisance import MIN_LEVEL_ROWS, CrossFit, Nuisances
 from unsway.folds import fold_numbers
+from unsway.outcome import Outcome
 from unsway.tables import take
 
 
@@ -29,9 +40,14 @@ class Seen(RegressorMixin, BaseEstimator):
         return self.rows_[X[:, 0].astype(int)].astype(float)
 
 
-def cross_fit(people, **options):
+def cross_fit(people, weights=None, **options):
     chosen = {"propensity_model": LogisticRegression(), "outcome_model": LogisticRegression()}
-    return CrossFit.of(people.X, people.z, binary=True, **{**chosen, **options})
+    return CrossFit.of(people.checked(weights), **{**chosen, **options})
+
+
+def rows_of_numbers(X, y, z):
+    """Return rows whose outcome is a number, not a label."""
+    return replace(rows_of(X, y, z), outcome=Outcome(values=y, loss=SquaredError()))
 
 
 PEOPLE = make_people(200)
@@ -48,7 +64,7 @@ def test_effect_and_mean_follow_from_the_outcome_means():
 
 def test_cross_fitting_is_what_a_loop_over_the_folds_gives():
     X, y, z = PEOPLE.X, PEOPLE.y, PEOPLE.z
-    found = cross_fit(PEOPLE, cv=3, seed=4).fit(y, z)
+    found = cross_fit(PEOPLE, cv=3, seed=4).fit()
     folds = fold_numbers(X, z, 3, 4)
     for fold in range(3):
         train, test = folds != fold, folds == fold
@@ -61,17 +77,15 @@ def test_cross_fitting_is_what_a_loop_over_the_folds_gives():
 
 
 def test_one_fold_predicts_the_rows_it_saw():
-    found = cross_fit(PEOPLE, cv=1).fit(PEOPLE.y, PEOPLE.z)
+    found = cross_fit(PEOPLE, cv=1).fit()
     model = LogisticRegression().fit(PEOPLE.X, PEOPLE.z)
     assert_close(found.propensity, model.predict_proba(PEOPLE.X)[:, 1], 1e-12)
 
 
 def test_weights_reach_every_model():
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    fitter = CrossFit.of(
-        PEOPLE.X, PEOPLE.z, binary=True, propensity_model=model, outcome_model=model, cv=1
-    )
-    found = fitter.fit(PEOPLE.y, PEOPLE.z, PEOPLE.weights)
+    rows = PEOPLE.checked(PEOPLE.weights)
+    found = CrossFit.of(rows, propensity_model=model, outcome_model=model, cv=1).fit()
     for level in (0, 1):
         own = PEOPLE.z == level
         twin = make_pipeline(StandardScaler(), LogisticRegression())
@@ -86,8 +100,10 @@ def test_no_model_predicts_a_row_it_was_trained_on(resampled):
     z = np.tile([0.0, 1.0], 60)
     X = np.arange(120.0)[:, None]
     rows = np.random.default_rng(0).integers(0, 120, 120) if resampled else np.arange(120)
-    fitter = CrossFit.of(X, z, binary=False, propensity_model=Seen(), outcome_model=Seen(), cv=4)
-    found = fitter.fit(z, z, rows=rows)
+    fitter = CrossFit.of(
+        rows_of_numbers(X, z, z), propensity_model=Seen(), outcome_model=Seen(), cv=4
+    )
+    found = fitter.fit(rows)
     assert found.outcome.shape == (120, 2)
     assert not found.outcome.any()
     assert found.n_clipped == 120
@@ -96,11 +112,9 @@ def test_no_model_predicts_a_row_it_was_trained_on(resampled):
 def test_with_one_fold_every_row_was_seen_as_often_as_it_occurs():
     z = np.tile([0.0, 1.0], 60)
     rows = np.random.default_rng(0).integers(0, 120, 120)
-    fitter = CrossFit.of(
-        np.arange(120.0)[:, None], z, binary=False, propensity_model=Seen(), cv=1,
-        outcome_model=Seen(),
-    )  # fmt: skip
-    found = fitter.fit(z, z, rows=rows)
+    given = rows_of_numbers(np.arange(120.0)[:, None], z, z)
+    fitter = CrossFit.of(given, propensity_model=Seen(), cv=1, outcome_model=Seen())
+    found = fitter.fit(rows)
     seen = np.bincount(rows, minlength=120)[rows]
     assert_close(found.outcome[:, 0], np.where(z[rows] == 0, seen, 0), 1e-15)
     assert_close(found.outcome[:, 1], np.where(z[rows] == 1, seen, 0), 1e-15)
@@ -108,15 +122,15 @@ def test_with_one_fold_every_row_was_seen_as_often_as_it_occurs():
 
 def test_a_replicate_is_fitted_on_the_rows_drawn():
     rows = np.random.default_rng(1).integers(0, 200, 200)
-    found = cross_fit(PEOPLE, cv=1).fit(PEOPLE.y, PEOPLE.z, None, rows)
+    found = cross_fit(PEOPLE, cv=1).fit(rows)
     model = LogisticRegression().fit(PEOPLE.X[rows], PEOPLE.z[rows])
     assert_close(found.propensity, model.predict_proba(PEOPLE.X[rows])[:, 1], 1e-12)
 
 
 def test_propensities_are_clipped_and_the_clipped_are_counted():
     separated = make_people(200, separation=8.0)
-    free = cross_fit(separated, clip=1e-12).fit(separated.y, separated.z)
-    found = cross_fit(separated, clip=0.1).fit(separated.y, separated.z)
+    free = cross_fit(separated, clip=1e-12).fit()
+    found = cross_fit(separated, clip=0.1).fit()
     outside = (free.propensity < 0.1) | (free.propensity > 0.9)
     assert found.n_clipped == outside.sum() > 0
     assert_close(found.propensity, np.clip(free.propensity, 0.1, 0.9), 1e-12)
@@ -125,33 +139,32 @@ def test_propensities_are_clipped_and_the_clipped_are_counted():
 def test_a_propensity_of_exactly_zero_or_one_is_clipped_and_counted():
     X = PEOPLE.X.copy()
     X[:5, 0], X[5:8, 0] = 0, 1
-    found = CrossFit.of(
-        X, PEOPLE.z, binary=True, propensity_model=KnownScore(), needs_outcome=False, clip=1e-3
-    ).fit(PEOPLE.y, PEOPLE.z)
+    rows = rows_of(X, PEOPLE.y, PEOPLE.z)
+    found = CrossFit.of(rows, propensity_model=KnownScore(), needs_outcome=False, clip=1e-3).fit()
     assert found.n_clipped == 8
     assert found.propensity[:8].tolist() == [0.001] * 5 + [0.999] * 3
     assert_close(found.propensity[8:], X[8:, 0], 1e-15)
 
 
 def test_without_outcome_models_the_outcome_means_are_missing():
-    found = cross_fit(PEOPLE, needs_outcome=False).fit(PEOPLE.y, PEOPLE.z)
+    found = cross_fit(PEOPLE, needs_outcome=False).fit()
     assert np.isnan(found.outcome).all()
     assert found.shares["outcome z=0"] == ()
 
 
 def test_folds_follow_their_rows_in_whatever_order_these_come():
     order = np.random.default_rng(2).permutation(200)
-    found = cross_fit(PEOPLE).fit(PEOPLE.y, PEOPLE.z)
+    found = cross_fit(PEOPLE).fit()
     moved = PEOPLE.rows(order)
-    other = cross_fit(moved).fit(moved.y, moved.z)
+    other = cross_fit(moved).fit()
     assert_close(other.propensity, found.propensity[order], 1e-6)
     assert_close(other.outcome, found.outcome[order], 1e-6)
 
 
 def test_a_user_who_routes_metadata_is_not_disturbed():
     with sklearn.config_context(enable_metadata_routing=True):
-        found = cross_fit(PEOPLE, cv=1).fit(PEOPLE.y, PEOPLE.z, PEOPLE.weights)
-    expected = cross_fit(PEOPLE, cv=1).fit(PEOPLE.y, PEOPLE.z, PEOPLE.weights)
+        found = cross_fit(PEOPLE, PEOPLE.weights, cv=1).fit()
+    expected = cross_fit(PEOPLE, PEOPLE.weights, cv=1).fit()
     assert_close(found.propensity, expected.propensity, 1e-15)
 
 
@@ -160,7 +173,7 @@ def test_a_user_who_routes_metadata_is_not_disturbed():
 
 def test_other_rows_are_predicted_by_the_mean_of_the_folds_models():
     fitter = cross_fit(PEOPLE, cv=3, clip=1e-9)
-    _, models = fitter.fit_models(PEOPLE.y, PEOPLE.z)
+    _, models = fitter.fit_models()
     new = make_people(30, seed=5)
     parts = [
         LogisticRegression().fit(PEOPLE.X[train], PEOPLE.z[train]).predict_proba(new.X)[:, 1]
@@ -175,7 +188,7 @@ def test_other_rows_are_predicted_by_the_mean_of_the_folds_models():
 def test_default_models_predict_other_rows_of_the_same_kind_of_table(container):
     columns, z = mixed_columns()
     table = container(columns)
-    _, models = CrossFit.of(table, z, binary=True, cv=2).fit_models(np.tile([0.0, 1, 1], 80), z)
+    _, models = CrossFit.of(rows_of(table, np.tile([0, 1, 1], 80), z), cv=2).fit_models()
     whole = models.predict(table)
     part = models.predict(take(table, np.arange(7)))
     assert_close(part.propensity, whole.propensity[:7], 1e-12)
@@ -190,7 +203,7 @@ def test_default_models_predict_other_rows_of_the_same_kind_of_table(container):
 def test_default_learners_take_numbers_categories_and_holes(container):
     columns, z = mixed_columns()
     y = np.tile([0.0, 1.0, 1.0], 80)
-    found = CrossFit.of(container(columns), z, binary=True, cv=2).fit(y, z)
+    found = CrossFit.of(rows_of(container(columns), y, z), cv=2).fit()
     assert ((found.propensity > 0) & (found.propensity < 1)).all()
     assert ((found.outcome > 0) & (found.outcome < 1)).all()
     assert len(found.shares["propensity"]) == 2
@@ -201,7 +214,8 @@ def test_a_column_known_for_one_row_alone_is_no_obstacle(binary):
     rare = np.full(200, np.nan)
     rare[17] = 5.0
     X = np.column_stack([PEOPLE.X, rare])
-    found = CrossFit.of(X, PEOPLE.z, binary=binary, cv=2).fit(PEOPLE.y, PEOPLE.z)
+    rows = (rows_of if binary else rows_of_numbers)(X, PEOPLE.y, PEOPLE.z)
+    found = CrossFit.of(rows, cv=2).fit()
     assert np.isfinite(found.outcome).all()
 
 
@@ -209,17 +223,14 @@ def test_a_regressor_may_stand_for_the_propensity():
     found = cross_fit(PEOPLE, propensity_model=LinearRegression(), cv=1, clip=0.01)
     model = LinearRegression().fit(PEOPLE.X, PEOPLE.z)
     expected = np.clip(model.predict(PEOPLE.X), 0.01, 0.99)
-    assert_close(found.fit(PEOPLE.y, PEOPLE.z).propensity, expected, 1e-12)
+    assert_close(found.fit().propensity, expected, 1e-12)
 
 
 def test_stacked_models_predict_with_their_shares():
     models = [LogisticRegression(), DummyClassifier(strategy="prior")]
     fitter = cross_fit(PEOPLE, propensity_model=models, cv=3)
-    found = fitter.fit(PEOPLE.y, PEOPLE.z)
-    parts = [
-        cross_fit(PEOPLE, propensity_model=model, cv=3).fit(PEOPLE.y, PEOPLE.z).propensity
-        for model in models
-    ]
+    found = fitter.fit()
+    parts = [cross_fit(PEOPLE, propensity_model=model, cv=3).fit().propensity for model in models]
     shares = found.shares["propensity"]
     assert sum(shares) == pytest.approx(1)
     assert shares[0] > 0.8
@@ -237,8 +248,8 @@ def test_stacked_models_predict_with_their_shares():
         ({"clip": 0}, "clip must lie above 0 and below 0.5, so that no row has infinite weight"),
         ({"clip": 0.5}, "clip must lie above 0 and below 0.5"),
         ({"clip": np.nan}, "clip must lie above 0 and below 0.5"),
-        ({"seed": -1}, "random_state must be a non-negative integer; got -1"),
-        ({"seed": None}, "random_state must be a non-negative integer; got None"),
+        ({"seed": -1}, "random_state must be an integer of at least 0; got -1"),
+        ({"seed": None}, "random_state must be an integer of at least 0; got None"),
     ],
     ids=str,
 )
@@ -259,9 +270,9 @@ def test_a_level_with_too_few_rows_is_refused_by_its_number():
     z = (np.arange(200) < MIN_LEVEL_ROWS - 1).astype(float)
     for sensitive in (z, 1 - z):
         with pytest.raises(ValueError, match="a sensitive level has 19 rows; at least 20"):
-            CrossFit.of(PEOPLE.X, sensitive, binary=True)
+            CrossFit.of(rows_of(PEOPLE.X, PEOPLE.y, sensitive))
     with pytest.raises(ValueError, match=r"has 19 rows; at least 24 are needed .* with cv=12"):
-        CrossFit.of(PEOPLE.X, z, binary=True, cv=12)
+        CrossFit.of(rows_of(PEOPLE.X, PEOPLE.y, z), cv=12)
 
 
 def test_rows_without_weight_do_not_count_for_a_level():
@@ -274,19 +285,22 @@ def test_infinity_is_refused_by_the_name_of_its_column_whatever_the_models():
     X = PEOPLE.X.copy()
     X[3, 1] = np.inf
     model = HistGradientBoostingClassifier()
+    rows = rows_of(X, PEOPLE.y, PEOPLE.z)
     for chosen in (None, model):
         with pytest.raises(ValueError, match="X contains infinity in 'column 1'"):
-            CrossFit.of(X, PEOPLE.z, binary=True, propensity_model=chosen, outcome_model=chosen)
+            CrossFit.of(rows, propensity_model=chosen, outcome_model=chosen)
 
 
 def test_a_table_without_columns_is_refused():
     with pytest.raises(ValueError, match="X has no column; at least one covariate is needed"):
-        CrossFit.of(PEOPLE.X[:, :0], PEOPLE.z, binary=True)
+        CrossFit.of(rows_of(PEOPLE.X[:, :0], PEOPLE.y, PEOPLE.z))
 
 
 def test_an_outcome_of_any_scale_is_predicted_in_its_scale():
     found = CrossFit.of(
-        PEOPLE.X, PEOPLE.z, binary=False, cv=2, propensity_model=LogisticRegression(),
+        rows_of_numbers(PEOPLE.X, 1000 + PEOPLE.y, PEOPLE.z),
+        cv=2,
+        propensity_model=LogisticRegression(),
         outcome_model=DummyRegressor(),
-    ).fit(1000 + PEOPLE.y, PEOPLE.z)  # fmt: skip
+    ).fit()
     assert ((found.outcome >= 1000) & (found.outcome <= 1001)).all()

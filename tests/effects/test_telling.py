@@ -5,6 +5,7 @@ import importlib.util
 import numpy as np
 import pandas as pd
 import pytest
+from contracts import rows_of
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -25,7 +26,7 @@ from unsway import (
 )
 from unsway.effects import Propensity, refuse_telling_columns
 from unsway.effects.telling import separation
-from unsway.roles import columns
+from unsway.tables import columns
 
 BOOSTERS = {"xgboost": FairXGBClassifier, "lightgbm": FairLGBMClassifier}
 NEAR_COPIES = {"rounding": 1e-9, "noise": 0.01}
@@ -59,7 +60,7 @@ USES = {
     "audit": lambda X, y, z: audit(y, np.linspace(0.1, 0.9, len(y)), sensitive_features=z, X=X),
     "one fold": lambda X, y, z: FairTarget(
         outcome_model=LogisticRegression(), propensity_model=LogisticRegression(C=1e6), cv=1
-    ).fit(X, z.astype(float), y=y.astype(float)),
+    ).fit(rows_of(X, y, z)),
     **{
         name: fitted_by(model(params={"verbosity": 0}))
         for name, model in BOOSTERS.items()
@@ -91,7 +92,7 @@ def test_a_category_and_a_missing_value_that_tell_z_are_named():
     X["school"] = np.where(z == 1, "boys", "girls") + rng.choice(list("abc"), len(z))
     X["service"] = np.where(z == 1, rng.normal(size=len(z)), np.nan)
     with pytest.raises(ValueError, match="'school' and 'service' tell it almost alone"):
-        FairLogisticRegression(FairTarget().fit(X, z.astype(float), y=y.astype(float)))
+        FairLogisticRegression(FairTarget().fit(rows_of(X, y, z)))
 
 
 def test_the_refusal_holds_no_value_of_z_or_of_a_column():
@@ -115,17 +116,17 @@ def test_rows_without_weight_have_no_say():
 @pytest.mark.parametrize("seed", range(3))
 def test_poor_overlap_is_not_refused(n_rows, seed):
     world = make_world("poor_overlap", n_rows, random_state=seed)
-    y, z = (np.asarray(values, dtype=float) for values in (world.y, world.z))
-    assert FairTarget().fit(world.X, z, y=y).n_rows == n_rows
-    assert DirectEffect().fit(world.X, z).n_rows == n_rows
+    rows = rows_of(world.X, world.y, world.z)
+    assert FairTarget().fit(rows).n_rows == n_rows
+    assert DirectEffect().fit(rows).n_rows == n_rows
 
 
 @pytest.mark.filterwarnings("ignore::unsway.OverlapWarning")
 def test_a_propensity_that_learnt_the_rows_by_heart_is_not_taken_for_a_telling_one():
-    X, _, z = people()
+    X, y, z = people()
     forest = RandomForestClassifier(20, random_state=0)
     assert roc_auc_score(z, Propensity(forest).fit_predict(X, z.astype(float))) > 0.999
-    assert DirectEffect(propensity=forest).fit(X, z.astype(float)).n_rows == len(z)
+    assert DirectEffect(propensity=forest).fit(rows_of(X, y, z)).n_rows == len(z)
 
 
 def test_the_separation_is_the_weighted_area_under_the_roc_curve():

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from contracts import objective_of
+from contracts import objective_of, rows_of
 
 from unsway import Parity, Schedule, make_synthetic
 from unsway.paper.descent import GradientDescent, descend
@@ -108,8 +108,9 @@ def test_gradient_descent_stops_above_the_minimum_and_near_it(experiment):
 
 def test_a_longer_descent_comes_closer():
     data = make_synthetic(5_000, random_state=3)
+    parity = Parity().fit(rows_of(data.X, data.y, data.z))
     short, long = (
-        descend("parity", Parity(), 0.9, data, schedule=Schedule(max_steps=steps, patience=steps))
+        descend("parity", parity, 0.9, data, schedule=Schedule(max_steps=steps, patience=steps))
         for steps in (100, 1_000)
     )
     assert long.coefficient_error < short.coefficient_error
@@ -119,7 +120,7 @@ def test_a_longer_descent_comes_closer():
 def test_a_descent_step_follows_the_gradient():
     data = make_synthetic(300, random_state=0)
     y, z = data.y * 1.0, data.z * 1.0
-    objective = objective_of(Parity().penalty(y, z), y, 0.5)
+    objective = objective_of(Parity().objective(rows_of(None, y, z)).penalty, y, 0.5)
     model = GradientDescent(data.X, objective, data.X, objective, np.zeros(17), 1e-4)
     before = model.losses().whole(0.5)
     model.step(0.5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from contracts import rows_of
 
 from unsway import (
     DirectEffect,
@@ -27,7 +28,9 @@ def people():
 
 @pytest.fixture(scope="module")
 def criterion(people):
-    return DirectEffect(max_extreme_share=1).fit(people.X, people.z.astype(float))
+    return DirectEffect(max_extreme_share=1).fit(
+        rows_of(people.X, people.y, people.z.astype(float))
+    )
 
 
 def whole_model(model):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from contracts import rows_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
@@ -262,7 +263,7 @@ def test_any_estimator_with_a_strength_will_do(model, people):
 
 def test_a_model_in_memory_does_not_carry_the_rows(people):
     criterion = DirectEffect(max_extreme_share=1)
-    fitted = criterion.fit(people.X, people.z.astype(float))
+    fitted = criterion.fit(rows_of(people.X, people.y, people.z.astype(float)))
     found = sweep(people, FairLogisticRegression(fitted))
     assert isinstance(found.model(0.9).criterion, DirectEffect)
 
@@ -331,8 +332,8 @@ def test_strengths_are_sorted_and_counted_once(people):
         ({"estimator": FairXGBClassifier}, TypeError, "got the class FairXGBClassifier"),
         ({"estimator": FairXGBClassifier("parity")}, TypeError, "criterion must be one such as"),
         ({"estimator": FairLogisticRegression("fairness")}, TypeError, "got 'fairness'"),
-        ({"cv": 1}, ValueError, "cv must be None or an integer of at least 2"),
-        ({"threshold": 1.5}, ValueError, "threshold must lie between 0 and 1"),
+        ({"cv": 1}, ValueError, "cv must be an integer of at least 2; got 1"),
+        ({"threshold": 1.5}, ValueError, "threshold must be a finite number above 0 and below 1"),
         ({"validation_fraction": "half"}, TypeError, "validation_fraction must be a number"),
         ({"random_state": -1}, ValueError, "random_state must be an integer"),
         ({"test_set": [1, 2]}, TypeError, "test_set must be a tuple"),
