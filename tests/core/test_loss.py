@@ -37,6 +37,13 @@ def test_the_gradient_is_the_slope_of_the_loss(loss):
 
 
 @each_loss
+def test_the_gradient_falls_with_the_target_by_its_slope(loss):
+    mean, _ = loss.mean(MARGIN)
+    fall = loss.gradient(mean, TARGET) - loss.gradient(mean, TARGET + 0.5)
+    assert_close(fall, 0.5 * loss.target_slope(mean) * np.ones(len(TARGET)), 1e-12)
+
+
+@each_loss
 def test_the_curvature_is_that_of_the_loss_where_the_link_is_canonical(loss):
     mean, slope = loss.mean(MARGIN)
     curvature = np.diag(

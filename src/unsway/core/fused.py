@@ -172,12 +172,12 @@ class FusedDerivatives:
         _weigh(matrix, slope, pull, spare)
         pull *= density
         loss, target = self.objective.loss, self._target[rows]
-        if self._shift is not None:
-            np.multiply(self._shift[rows], strength, out=spare)
-            spare += target
-            target = spare
         share = 1 - strength if self._shift is None else 1.0
         np.multiply(loss.gradient(scores, target), share, out=gradient)
+        if self._shift is not None:  # taken off the gradient, which is exact; y + λd is rounded
+            np.multiply(self._shift[rows], strength, out=spare)
+            spare *= loss.target_slope(scores)
+            gradient -= spare
         np.multiply(loss.curvature(scores, density), share, out=curvature)
         if self._weights is not None:
             gradient *= self._weights[rows]

@@ -55,6 +55,9 @@ class Loss(Protocol):
     def gradient(self, mean: Array, target: Array) -> Array:
         """Return ∂ℓ/∂s of each row, linear in the target."""
 
+    def target_slope(self, mean: Array) -> Array | float:
+        """Return c′(s): by how much the gradient falls with each unit of the target."""
+
     def curvature(self, mean: Array, slope: Array) -> Array:
         """Return the expected ∂²ℓ/∂s² of each row, never negative whatever the target."""
 
@@ -131,6 +134,10 @@ __device__ double held_margin(double s, double t) {
     def gradient(self, mean: Array, target: Array) -> Array:
         """Return p − t."""
         return mean - target
+
+    def target_slope(self, mean: Array) -> float:
+        """Return 1."""
+        return 1.0
 
     def curvature(self, mean: Array, slope: Array) -> Array:
         """Return p′: the link is canonical, so that the curvature knows no target."""
@@ -220,6 +227,10 @@ __device__ double held_margin(double s, double t) { return s; }
     def gradient(self, mean: Array, target: Array) -> Array:
         """Return s − t."""
         return mean - target
+
+    def target_slope(self, mean: Array) -> float:
+        """Return 1."""
+        return 1.0
 
     def curvature(self, mean: Array, slope: Array) -> Array:
         """Return 1 for each row."""
