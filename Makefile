@@ -23,6 +23,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 test-oldest: .venv-oldest/.installed
 	.venv-oldest/bin/python -m pytest -m "not slow" -n 2 --dist loadgroup
@@ -47,7 +48,7 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-oldest demo docs/_build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-oldest demo docs/_build .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
