@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # Two test processes on two cores: more BLAS threads would only get in each other's way.
-test test-all test-oldest: export OMP_NUM_THREADS = 1
-test test-all test-oldest: export OPENBLAS_NUM_THREADS = 1
+test test-all test-oldest test-seeds: export OMP_NUM_THREADS = 1
+test test-all test-oldest test-seeds: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test test-all test-oldest lint bench docs clean
+.PHONY: demo test test-all test-oldest test-seeds lint bench docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/unsway demo -o demo
@@ -23,9 +23,17 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 test-oldest: .venv-oldest/.installed
 	.venv-oldest/bin/python -m pytest -m "not slow" -n 2 --dist loadgroup
+
+# The fast suite in other orders and with other hypothesis examples: make test-seeds SEEDS="4 5"
+SEEDS ?= 1 2 3
+test-seeds: $(VENV)/.dev
+	for seed in $(SEEDS); do \
+		UNSWAY_TEST_SEED=$$seed $(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup || exit 1; \
+	done
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/logistic.py
@@ -47,7 +55,7 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-oldest demo docs/_build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-oldest demo docs/_build .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'

@@ -36,7 +36,8 @@ from unsway.rows import Rows
 
 Floats = NDArray[np.float64]
 
-#: Settings of every hypothesis test: the same examples on each run, and no clock.
+#: Settings of hypothesis tests: the same examples on each run, and no clock. UNSWAY_TEST_SEED
+#: chooses other examples (see conftest.py).
 varied = settings(max_examples=40, deadline=None, derandomize=True)
 
 

@@ -156,6 +156,28 @@ def _zero_one(values: Any, role: str) -> NDArray[np.intp]:
     )
 
 
+_PARAMETERS = """
+    Parameters
+    ----------
+    y_true, y_pred : columns of 0 and 1
+        Labels and decisions.
+    sensitive_features : column
+        The group of each row, of two levels or more.
+    method : {"between_groups", "to_overall"}, default="between_groups"
+        The largest rate against the smallest, or each against the rate of all rows.
+    sample_weight : column, optional
+        Weights of the rows.
+    agg : {"worst_case", "mean"}, default="worst_case"
+        How the two rates of equalised odds are put together.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------"""
+
+
 def _group_metric(
     metric: str, how: str, summary: str, example: str, value: float = 0.5
 ) -> Callable[..., float]:
@@ -176,30 +198,8 @@ def _group_metric(
         return Rates.of(cells).compared(RATES[metric], how, method, agg)
 
     group_metric.__name__ = group_metric.__qualname__ = f"{metric}_{how}"
-    group_metric.__doc__ = f"""{summary}
-
-    Parameters
-    ----------
-    y_true, y_pred : columns of 0 and 1
-        Labels and decisions.
-    sensitive_features : column
-        The group of each row, of two levels or more.
-    method : {{"between_groups", "to_overall"}}, default="between_groups"
-        The largest rate against the smallest, or each against the rate of all rows.
-    sample_weight : column, optional
-        Weights of the rows.
-    agg : {{"worst_case", "mean"}}, default="worst_case"
-        How the two rates of equalised odds are put together.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> {metric}_{how}({example}, sensitive_features=[0, 0, 1, 1])
-    {value}
-    """
+    call = f"{group_metric.__name__}({example}, sensitive_features=[0, 0, 1, 1])"
+    group_metric.__doc__ = f"{summary}\n{_PARAMETERS}\n    >>> {call}\n    {value}\n"
     return group_metric
 
 

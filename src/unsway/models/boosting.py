@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from ..core import Losses, Objective, Schedule, Step
 from ..core.fused import BOOSTING_CURVATURES, FusedDerivatives
 from ..core.schedule import Run
 from ..criteria import choose_strength
-from ..tables import CodedTable
+from .engine import BoosterSettings, Engine, Grower
 from .margins import class_probabilities, likelier_class, show_steps
 from .objectives import check_learning_rate
 from .training import (
@@ -34,134 +34,6 @@ from .training import (
     refit,
     strength_of,
 )
-
-Derivatives = Callable[[NDArray[Any]], tuple[NDArray[np.float32], NDArray[np.float32]]]
-
-
-class InexactForkError(Exception):
-    """A copy of a booster is not, to the bit, where the booster is."""
-
-
-@dataclass(frozen=True)
-class BoosterSettings:
-    """What a user sets of an engine.
-
-    Parameters
-    ----------
-    params : mapping
-        Parameters of the engine.
-    curvature : {"adaptive", "bound", "exact"}
-        What takes the place of a penalty's Hessian.
-    random_state : int
-        Seed of the engine.
-    n_jobs : int, optional
-        Threads of the engine.
-    """
-
-    params: Mapping[str, Any]
-    curvature: str
-    random_state: int
-    n_jobs: int | None
-
-    @classmethod
-    def of(cls, model: BoostedClassifier) -> Self:
-        """Read the settings of a classifier."""
-        return cls(model.params or {}, model.curvature, model.random_state, model.n_jobs)
-
-
-class Grower(Protocol):
-    """A booster with its training and validation rows, grown one tree at a time."""
-
-    booster: Any
-
-    @property
-    def n_trees(self) -> int:
-        """How many rounds left a tree."""
-
-    def boost(self, derivatives: Derivatives) -> None:
-        """Grow one tree from the derivatives at the present training margin."""
-
-    def validation_margin(self) -> NDArray[Any]:
-        """Return the margin of the validation rows."""
-
-    def fork(self) -> Grower:
-        """Return another with the same rows and trees, or raise `InexactForkError`."""
-
-
-@dataclass(frozen=True)
-class ModelFacts:
-    """What a model file says about itself; None where it does not tell."""
-
-    objective: str
-    classes: int
-    n_features: int
-    names: Sequence[str] | None
-    categories: Sequence[bool | None] | None
-
-
-class Engine(Protocol):
-    """A boosting library, as the classifiers and model folders here use it.
-
-    Attributes
-    ----------
-    name : str
-        What cards and the command line call it.
-    model_file : str
-        The file its model is saved in.
-    refused_params : mapping of str to str
-        Parameter that may not be given → why.
-    learning_rate_names : tuple of str
-        What the engine calls its learning rate.
-    default_learning_rate : float
-        Its value where it is not given.
-    objective : str
-        What a saved model calls the objective whose margins are log-odds.
-    """
-
-    name: ClassVar[str]
-    model_file: ClassVar[str]
-    refused_params: ClassVar[Mapping[str, str]]
-    learning_rate_names: ClassVar[tuple[str, ...]]
-    default_learning_rate: ClassVar[float]
-    objective: ClassVar[str]
-
-    def version(self) -> str:
-        """Return the version of the library."""
-
-    def require(self, params: Mapping[str, Any]) -> None:
-        """Raise, with the pip line, if the library or the device is not there."""
-
-    def check_params(self, params: Mapping[str, Any]) -> None:
-        """Refuse values under which a model could not be trained here."""
-
-    def start(
-        self, settings: BoosterSettings, learning_rate: float, train: Part, validation: Part
-    ) -> Boosting:
-        """Return rows, booster and objective before the first tree."""
-
-    def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
-        """Return why a fork would grow other trees, or None if it would not."""
-
-    def finish(self, grower: Any, n_trees: int, n_jobs: int | None) -> Any:
-        """Return the library's own model, cut after this many trees."""
-
-    def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> NDArray[Any]:
-        """Return a finished model's margin."""
-
-    def gains(self, booster: Any, n_features: int) -> Floats:
-        """Return what the splits on each column gained."""
-
-    def save(self, booster: Any) -> bytes:
-        """Return the model in the library's own format."""
-
-    def load(self, path: str) -> Any:
-        """Read a model of the library's own format."""
-
-    def facts(self, booster: Any, content: bytes) -> ModelFacts:
-        """Return what a booster and the file that it is in say about themselves."""
-
-    def stored_name(self, name: str) -> str:
-        """Return a column's name as it comes back from a saved model."""
 
 
 @dataclass

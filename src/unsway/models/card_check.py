@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from .boosting import Engine
+from .engine import Engine
 from .features import Feature
 
 #: Where the card keeps the checksum of everything else it says.

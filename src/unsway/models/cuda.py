@@ -20,10 +20,11 @@ from ..core import Losses, Objective
 from ..core.fused import FusedDerivatives, Singles, in_single_precision
 from ..extras import load
 from ..tables import CodedTable
-from .boosting import Boosting, Derivatives
+from .boosting import Boosting
 from .cuda_calls import BoosterCalls
 from .cuda_place import place_of
 from .cuda_trees import TreeAdder, is_simple, nodes_of
+from .engine import Derivatives
 from .training import Part
 from .xgboost import training_matrix, xgboost
 

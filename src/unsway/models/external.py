@@ -24,7 +24,8 @@ from ..folds import row_keys, uniforms
 from ..groups import find_copies, level_extremes, refuse_copy
 from ..rows import Rows
 from ..tables import EngineTable
-from .boosting import BoosterSettings, Boosting, check_booster, learning_rate, train_booster
+from .boosting import Boosting, check_booster, learning_rate, train_booster
+from .engine import BoosterSettings
 from .parquet import ParquetRows
 from .training import criterion_of, fit_for, hold_out_rows, read_table
 from .xgboost import (

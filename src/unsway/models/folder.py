@@ -25,7 +25,6 @@ from .._typing import Floats
 from ..criteria import FairTarget
 from ..files import check_writable, write_folder_atomically
 from ..tables import EngineTable
-from .boosting import Engine
 from .card import MARKDOWN, markdown_card
 from .card_check import (
     check_card,
@@ -36,6 +35,7 @@ from .card_check import (
     read_logistic,
     with_checksum,
 )
+from .engine import Engine
 from .features import Feature, align, count_unseen, one_hot
 from .lightgbm import LIGHTGBM
 from .logistic import Linear

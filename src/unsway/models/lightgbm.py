@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..core.fused import FusedDerivatives
 from ..extras import load
 from ..tables import CodedTable, EngineTable
-from .boosting import BoostedClassifier, BoosterSettings, Boosting, Derivatives, ModelFacts
-from .objectives import TrainingObjective, training_objective
+from .boosting import BoostedClassifier, Boosting
+from .engine import BoosterSettings, Derivatives, ModelFacts
 from .training import Part
 
 _BOOSTING = ("boosting", "boosting_type", "boost")
@@ -340,64 +340,6 @@ class FairLGBMClassifier(BoostedClassifier):
     """
 
     engine = LIGHTGBM
-
-
-def lightgbm_objective(
-    criterion: Any,
-    X: Any,
-    y: Any,
-    *,
-    sensitive_features: Any,
-    strength: float | None = None,
-    sample_weight: Any = None,
-    positive_level: Any = None,
-    learning_rate: float = 0.1,
-    curvature: str = "bound",
-) -> TrainingObjective:
-    """Return the objective for a loop of your own: ``lgb.train({"objective": it}, …)``.
-
-    It can be pickled. It belongs to the rows it was made from, in their order. Predictions of a
-    model trained with it are margins, log-odds: LightGBM does not know what they stand for.
-
-    Parameters
-    ----------
-    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the model is trained on or held to; None stands for `FairTarget`.
-    X, y, sensitive_features, sample_weight
-        The training rows, as for `FairLGBMClassifier`.
-    strength : float, optional
-        λ; by default 1 for fair targets and .9 for a penalty, as in the classifier. A penalty's is
-        best reached over many rounds: set ``strength`` of the object in a callback.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1.
-    learning_rate : float
-        LightGBM's own, which the curvature bound depends on.
-    curvature : {"bound", "exact"}
-        What stands in for the Hessian.
-
-    Examples
-    --------
-    >>> import lightgbm
-    >>> from unsway import Parity, lightgbm_objective, make_synthetic
-    >>> data = make_synthetic(1_000, random_state=0)
-    >>> fair = lightgbm_objective(
-    ...     Parity(), data.X, data.y, sensitive_features=data.z, strength=0.5
-    ... )
-    >>> params = {"objective": fair, "verbosity": -1, "num_threads": 1}
-    >>> lightgbm.train(params, lightgbm.Dataset(data.X, data.y), 3).num_trees()
-    3
-    """
-    return training_objective(
-        criterion,
-        X,
-        y,
-        sensitive_features=sensitive_features,
-        strength=strength,
-        sample_weight=sample_weight,
-        positive_level=positive_level,
-        learning_rate=learning_rate,
-        curvature=curvature,
-    )
 
 
 def _feature_names(table: EngineTable) -> list[str] | None:

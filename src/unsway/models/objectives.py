@@ -47,7 +47,115 @@ class TrainingObjective:
             return self.derivatives(margin, self.strength)
 
 
-def training_objective(
+def xgboost_objective(
+    criterion: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    strength: float | None = None,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    learning_rate: float = 0.3,
+    curvature: str = "bound",
+) -> TrainingObjective:
+    """Return the objective for a loop of your own: ``xgb.train(params, rows, obj=it)``.
+
+    It can be pickled. It belongs to the rows it was made from, in their order. Keep
+    ``objective="binary:logistic"`` and ``base_score=0.5`` in the parameters: margins then start at
+    0, and the model predicts probabilities.
+
+    Parameters
+    ----------
+    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
+        What the model is trained on or held to; None stands for `FairTarget`.
+    X, y, sensitive_features, sample_weight
+        The training rows, as for `FairXGBClassifier`.
+    strength : float, optional
+        λ; by default 1 for fair targets and .9 for a penalty, as in the classifier. A penalty's is
+        best reached over many rounds: set ``strength`` of the object in a callback.
+    positive_level : optional
+        The level of ``sensitive_features`` that counts as z = 1.
+    learning_rate : float
+        XGBoost's own, which the curvature bound depends on.
+    curvature : {"bound", "exact"}
+        What stands in for the Hessian.
+
+    Examples
+    --------
+    >>> import xgboost
+    >>> from unsway import Parity, make_synthetic, xgboost_objective
+    >>> data = make_synthetic(1_000, random_state=0)
+    >>> fair = xgboost_objective(
+    ...     Parity(), data.X, data.y, sensitive_features=data.z, strength=0.5
+    ... )
+    >>> params = {"objective": "binary:logistic", "base_score": 0.5, "nthread": 1}
+    >>> xgboost.train(params, xgboost.DMatrix(data.X), 3, obj=fair).num_boosted_rounds()
+    3
+    """
+    return _training_objective(
+        criterion,
+        X,
+        y,
+        sensitive_features=sensitive_features,
+        strength=strength,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+        learning_rate=learning_rate,
+        curvature=curvature,
+    )
+
+
+def lightgbm_objective(
+    criterion: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    strength: float | None = None,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    learning_rate: float = 0.1,
+    curvature: str = "bound",
+) -> TrainingObjective:
+    """Return the objective for a loop of your own: ``lgb.train({"objective": it}, …)``.
+
+    It can be pickled. It belongs to the rows it was made from, in their order. Predictions of a
+    model trained with it are margins, log-odds: LightGBM does not know what they stand for.
+
+    Parameters
+    ----------
+    criterion, X, y, sensitive_features, strength, sample_weight, positive_level, curvature
+        As in `xgboost_objective`.
+    learning_rate : float, default=0.1
+        LightGBM's own, which the curvature bound depends on.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> from unsway import Parity, lightgbm_objective, make_synthetic
+    >>> data = make_synthetic(1_000, random_state=0)
+    >>> fair = lightgbm_objective(
+    ...     Parity(), data.X, data.y, sensitive_features=data.z, strength=0.5
+    ... )
+    >>> params = {"objective": fair, "verbosity": -1, "num_threads": 1}
+    >>> lightgbm.train(params, lightgbm.Dataset(data.X, data.y), 3).num_trees()
+    3
+    """
+    return _training_objective(
+        criterion,
+        X,
+        y,
+        sensitive_features=sensitive_features,
+        strength=strength,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+        learning_rate=learning_rate,
+        curvature=curvature,
+    )
+
+
+def _training_objective(
     criterion: Any,
     X: Any,
     y: Any,

@@ -11,15 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from .._typing import Floats
 from ..core import Schedule, Step
-from .boosting import (
-    BoostedClassifier,
-    Boosting,
-    InexactForkError,
-    check_booster,
-    keep_best,
-    on_step,
-    start,
-)
+from .boosting import BoostedClassifier, Boosting, check_booster, keep_best, on_step, start
+from .engine import InexactForkError
 from .logistic import FairLogisticRegression, minimize, state_problem
 from .training import prepare
 

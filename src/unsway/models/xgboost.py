@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 from ..core.fused import FusedDerivatives
 from ..extras import load
 from ..tables import CodedTable, EngineTable
-from .boosting import (
-    BoostedClassifier,
-    BoosterSettings,
-    Boosting,
-    Derivatives,
-    InexactForkError,
-    ModelFacts,
-)
-from .objectives import TrainingObjective, training_objective
+from .boosting import BoostedClassifier, Boosting
+from .engine import BoosterSettings, Derivatives, InexactForkError, ModelFacts
 from .training import Part, refit
 
 #: Shares of rows and columns that XGBoost draws afresh, unless they are 1.
@@ -349,65 +342,6 @@ class FairXGBClassifier(BoostedClassifier):
             )
 
         return refit(self, fit)
-
-
-def xgboost_objective(
-    criterion: Any,
-    X: Any,
-    y: Any,
-    *,
-    sensitive_features: Any,
-    strength: float | None = None,
-    sample_weight: Any = None,
-    positive_level: Any = None,
-    learning_rate: float = 0.3,
-    curvature: str = "bound",
-) -> TrainingObjective:
-    """Return the objective for a loop of your own: ``xgb.train(params, rows, obj=it)``.
-
-    It can be pickled. It belongs to the rows it was made from, in their order. Keep
-    ``objective="binary:logistic"`` and ``base_score=0.5`` in the parameters: margins then start at
-    0, and the model predicts probabilities.
-
-    Parameters
-    ----------
-    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the model is trained on or held to; None stands for `FairTarget`.
-    X, y, sensitive_features, sample_weight
-        The training rows, as for `FairXGBClassifier`.
-    strength : float, optional
-        λ; by default 1 for fair targets and .9 for a penalty, as in the classifier. A penalty's is
-        best reached over many rounds: set ``strength`` of the object in a callback.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1.
-    learning_rate : float
-        XGBoost's own, which the curvature bound depends on.
-    curvature : {"bound", "exact"}
-        What stands in for the Hessian.
-
-    Examples
-    --------
-    >>> import xgboost
-    >>> from unsway import Parity, make_synthetic, xgboost_objective
-    >>> data = make_synthetic(1_000, random_state=0)
-    >>> fair = xgboost_objective(
-    ...     Parity(), data.X, data.y, sensitive_features=data.z, strength=0.5
-    ... )
-    >>> params = {"objective": "binary:logistic", "base_score": 0.5, "nthread": 1}
-    >>> xgboost.train(params, xgboost.DMatrix(data.X), 3, obj=fair).num_boosted_rounds()
-    3
-    """
-    return training_objective(
-        criterion,
-        X,
-        y,
-        sensitive_features=sensitive_features,
-        strength=strength,
-        sample_weight=sample_weight,
-        positive_level=positive_level,
-        learning_rate=learning_rate,
-        curvature=curvature,
-    )
 
 
 def matrix_options(table: EngineTable) -> dict[str, Any]:
