@@ -166,14 +166,11 @@ class FusedDerivatives:
 
     def _combine(self, rows: slice, slope: Singles, shares: Singles, strength: float) -> None:
         """Fill gradient and curvature of a block from the sums."""
-        scores, density, matrix = self._scores[rows], self._density[rows], self._matrix[rows]
+        loss, scores, density = self.objective.loss, self._scores[rows], self._density[rows]
         gradient, curvature = self._gradient[rows], self._curvature[rows]
-        pull, shared, spare = self._spare[:, : len(scores)]
-        _weigh(matrix, slope, pull, spare)
-        pull *= density
-        loss, target = self.objective.loss, self._target[rows]
+        spare = self._spare[2, : len(scores)]
         share = 1 - strength if self._shift is None else 1.0
-        np.multiply(loss.gradient(scores, target), share, out=gradient)
+        np.multiply(loss.gradient(scores, self._target[rows]), share, out=gradient)
         if self._shift is not None:  # taken off the gradient, which is exact; y + λd is rounded
             np.multiply(self._shift[rows], strength, out=spare)
             spare *= loss.target_slope(scores)
@@ -182,10 +179,21 @@ class FusedDerivatives:
         if self._weights is not None:
             gradient *= self._weights[rows]
             curvature *= self._weights[rows]
+        if len(slope):
+            self._add_penalty(rows, slope, shares)
+
+    def _add_penalty(self, rows: slice, slope: Singles, shares: Singles) -> None:
+        """Add what a penalty gives to gradient and curvature of a block."""
+        scores, gradient, curvature = (
+            each[rows] for each in (self._scores, self._gradient, self._curvature)
+        )
+        pull, shared, spare = self._spare[:, : len(scores)]
+        _weigh(self._matrix[rows], slope, pull, spare)
+        pull *= self._density[rows]
         gradient += pull
         self._add_shared(rows, shares, shared, spare)
         curvature += shared
-        pull *= loss.mean_curvature(scores)  # p″·[A h′], of either sign
+        pull *= self.objective.loss.mean_curvature(scores)  # p″·[A h′], of either sign
         if not self._exact:
             np.maximum(pull, 0, out=pull)
         curvature += pull
@@ -228,8 +236,6 @@ def _weigh(
     matrix: Singles, weights: Singles, out: Singles, spare: Singles, change: Any = None
 ) -> None:
     """Fill out with Σ_k weights_k·column_k, each column changed first where asked."""
-    if not len(weights):
-        out[:] = 0
     for k, (weight, column) in enumerate(zip(weights, matrix.T, strict=True)):
         source = column if change is None else change(column, out=spare)
         np.multiply(source, weight, out=spare if k else out)
