@@ -23,8 +23,9 @@ QUICK: dict[str, Any] = {
 class LonelyParity(Parity):
     """Parity whose sums over workers are left out: what a forgotten reduction does."""
 
-    def penalty(self, *roles: Any, reduce: Any = None) -> Any:
-        return replace(super().penalty(*roles, reduce=reduce), reduce=identity)
+    def objective(self, *given: Any, reduce: Any = None) -> Any:
+        objective = super().objective(*given, reduce=reduce)
+        return replace(objective, penalty=replace(objective.penalty, reduce=identity))
 
 
 CRITERIA = {

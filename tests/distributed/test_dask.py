@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from contracts import rows_of
 from sklearn.base import clone
 from spread import CRITERIA, QUICK, coarse_people, quick_model
 
@@ -87,7 +88,7 @@ def test_the_model_is_that_of_fair_xgb_classifier(people, spread):
     X, y, z = people
     other = coarse_people(2_000, seed=1)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    fitted = DirectEffect().fit(X, z.astype(float), weights)
+    fitted = DirectEffect().fit(rows_of(X, y, z, weights))
     single = FairXGBClassifier(fitted, **QUICK)
     single.fit(X, y, sensitive_features=z, sample_weight=weights, eval_set=other)
     beside = tuple(spread(array, [700], [1, 2]) for array in other)

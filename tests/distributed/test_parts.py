@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from contracts import make_people, objective_of, rows_of
 from sklearn.linear_model import LogisticRegression
 from spread import coarse_people, in_threads
-from unsway.distributed.shares import draws
 
 from unsway import (
     DirectEffect,
@@ -15,12 +15,17 @@ from unsway import (
     OverlapWarning,
     Parity,
 )
-from unsway.criteria import FairTarget, Nuisances
+from unsway.core import Penalty
+from unsway.core.newton import LinearProblem
+from unsway.criteria import FairTarget
 from unsway.distributed import Collective, Part, fit_here
-from unsway.distributed.linear import Encoding, fit_logistic
-from unsway.distributed.rows import Facts, Layout, LocalRows
-from unsway.effects import IllPosedSurrogateError, SurrogateDesign
-from unsway.tables import EngineTable
+from unsway.distributed.linear import EncodedRows, Encoding
+from unsway.distributed.nuisances import SharedRegression
+from unsway.distributed.rows import Facts, Layout
+from unsway.effects import Fitting, IllPosedSurrogateError, Nuisances, SurrogateDesign
+from unsway.effects.conditional import corrected_effect, fit_correction
+from unsway.folds import draws
+from unsway.tables import CodedTable, EngineTable
 
 CUTS = (slice(0, 150), slice(150, 150), slice(150, 1_000))  # of three workers, one without rows
 
@@ -68,43 +73,71 @@ def mixed_table(n_rows=1_000):
     matrix = np.column_stack([rng.normal(3, 2, n_rows), rng.integers(0, 3, n_rows)]).astype(float)
     matrix[::7, 0] = np.nan
     target = (rng.random(n_rows) < 1 / (1 + np.exp(-np.nan_to_num(matrix[:, 0] - 3)))).astype(float)
-    return (
-        matrix,
-        target,
-        rng.uniform(0.5, 2, n_rows),
-        EngineTable(("a", "b"), {"b": ("x", "y", "z")}),
-    )
+    layout = EngineTable(("a", "b"), {"b": ("x", "y", "z")})
+    return CodedTable(matrix, layout), target, rng.uniform(0.5, 2, n_rows)
+
+
+def regression(table, target, weights, reduce=whole):
+    """Return the logistic regression of all workers' rows, and its probabilities of those here."""
+    learner = SharedRegression(rows_of(table, target, target), reduce)
+    everybody = np.arange(len(target))
+    model = learner.fit(target, everybody, weights)
+    return model, learner.predict_rows(model, everybody)
 
 
 def test_the_logistic_regression_is_scikit_learns():
-    matrix, target, weights, table = mixed_table()
-    encoding = Encoding.of(matrix, table, whole)
-    ours = fit_logistic(matrix, target, weights, encoding, whole)
-    theirs = LogisticRegression(tol=1e-10, max_iter=1_000)
-    design = encoding(matrix)[:, 1:]
-    theirs.fit(design, target, weights)
-    assert encoding.width == 1 + 1 + 1 + 3  # constant, number, missing, levels
-    np.testing.assert_allclose(ours.predict(matrix), theirs.predict_proba(design)[:, 1], atol=1e-6)
+    table, target, weights = mixed_table()
+    encoding = Encoding.of(table, whole)
+    design = EncodedRows(table.matrix, encoding)[:]
+    theirs = LogisticRegression(tol=1e-10, max_iter=1_000).fit(design, target, weights)
+    expected = theirs.predict_proba(design)[:, 1]
+    assert encoding.width == 1 + 1 + 3  # number, missing, levels
+    np.testing.assert_allclose(regression(table, target, weights)[1], expected, atol=1e-6)
 
 
 def test_the_logistic_regression_of_three_workers_is_that_of_one():
-    matrix, target, weights, table = mixed_table()
-    alone = fit_logistic(matrix, target, weights, Encoding.of(matrix, table, whole), whole)
+    table, target, weights = mixed_table()
+    alone, _ = regression(table, target, weights)
 
     def work(rank, reduce):
         rows = CUTS[rank]
-        encoding = Encoding.of(matrix[rows], table, reduce)
-        return fit_logistic(matrix[rows], target[rows], weights[rows], encoding, reduce)
+        mine = CodedTable(table.matrix[rows], table.layout)
+        return regression(mine, target[rows], weights[rows], reduce)[0]
 
     for model in in_threads(3, work):
-        np.testing.assert_allclose(model.coefficients, alone.coefficients, atol=1e-9)
+        np.testing.assert_allclose(model.weights, alone.weights, atol=1e-9)
+
+
+def test_a_regression_on_some_rows_is_that_of_these_rows_alone():
+    table, target, weights = mixed_table()
+    learner, half = SharedRegression(rows_of(table, target, target), whole), np.arange(0, 1_000, 2)
+    design = EncodedRows(table.matrix, learner.encode)[:][half]
+    theirs = LogisticRegression(tol=1e-10, max_iter=1_000)
+    theirs.fit(design, target[half], weights[half])
+    found = learner.predict_rows(learner.fit(target, half, weights), half)
+    np.testing.assert_allclose(found, theirs.predict_proba(design)[:, 1], atol=1e-6)
 
 
 def test_one_class_alone_still_has_a_regression():
-    matrix, _, weights, table = mixed_table(50)
-    encoding = Encoding.of(matrix, table, whole)
-    model = fit_logistic(matrix, np.ones(50), weights, encoding, whole)
-    assert model.predict(matrix).min() > 0.99
+    table, _, weights = mixed_table(50)
+    assert regression(table, np.ones(50), weights)[1].min() > 0.99
+
+
+def test_workers_in_threads_do_not_wait_for_each_other_in_a_lock():
+    people = make_people(90)
+
+    def work(rank, reduce):
+        mine = people.rows(np.arange(rank, 90, 3))
+        objective = objective_of(Penalty.none(30, reduce), mine.y)
+        problem = LinearProblem(objective, mine.X, l2=0.1)
+        sizes = problem.columns.scale, objective.total_weight  # both are sums over all workers
+        return sizes, problem.minimize().weights
+
+    alone = LinearProblem(objective_of(Penalty.none(90), people.y), people.X, l2=0.1)
+    for (scale, total), weights in in_threads(3, work):
+        np.testing.assert_allclose(scale, alone.columns.scale, rtol=1e-12)
+        assert total == 90
+        np.testing.assert_allclose(weights, alone.minimize().weights, atol=1e-6)
 
 
 # --- criteria whose rows are spread --------------------------------------------------------------
@@ -112,12 +145,12 @@ def test_one_class_alone_still_has_a_regression():
 
 def spread_penalties(fitted, y, z, weights=None):
     """Return the penalty of all rows, and those that three workers find together."""
-    one = fitted.penalty(y, z, weights)
+    one = fitted.penalty(rows_of(None, y, z, weights))
 
     def work(rank, reduce):
         rows = np.arange(1_000)[CUTS[rank]]
         mine = None if weights is None else weights[rows]
-        return fitted.take(rows).penalty(y[rows], z[rows], mine, reduce=reduce)
+        return fitted.take(rows).penalty(rows_of(None, y[rows], z[rows], mine), reduce=reduce)
 
     return one, in_threads(3, work)
 
@@ -138,9 +171,8 @@ def spread_penalties(fitted, y, z, weights=None):
 )
 def test_the_penalty_of_spread_rows_is_that_of_all_rows(criterion, weighted):
     X, y, z = coarse_people(1_000)
-    y, z = y.astype(float), z.astype(float)
     weights = np.random.default_rng(1).uniform(0.5, 2, 1_000) if weighted else None
-    one, several = spread_penalties(criterion.fit(X, z, weights, y=y), y, z, weights)
+    one, several = spread_penalties(criterion.fit(rows_of(X, y, z, weights)), y, z, weights)
     p = np.random.default_rng(0).random(1_000)
     gradient = np.concatenate(
         in_threads(3, lambda rank, reduce: several_gradient(several[rank], p[CUTS[rank]], reduce))
@@ -155,8 +187,7 @@ def several_gradient(penalty, p, reduce):
 
 def test_splines_of_spread_rows_are_close_to_those_of_all_rows():
     X, y, z = coarse_people(1_000)
-    y, z = y.astype(float), z.astype(float)
-    fitted = DirectEffect(6, 5, norm="function", basis="spline").fit(X, z)
+    fitted = DirectEffect(6, 5, norm="function", basis="spline").fit(rows_of(X, y, z))
     one, several = spread_penalties(fitted, y, z)
     p = np.random.default_rng(0).random(1_000)
     found = in_threads(
@@ -194,29 +225,38 @@ def test_a_constant_propensity_is_refused_on_all_workers_alike():
     assert len(set(in_threads(3, work))) == 1
 
 
-@pytest.mark.parametrize("degree", [None, 0, 1, 2])
+@pytest.mark.parametrize("degree", [0, 1, 2])
 def test_the_correction_of_fair_targets_is_that_of_all_rows(degree):
     rng = np.random.default_rng(0)
     z, b, y = rng.integers(0, 2, 1_000) * 1.0, rng.uniform(0.1, 0.9, 1_000), rng.random(1_000)
-    nuisances = Nuisances(b, rng.random((1_000, 2)))
-    criterion, weights = FairTarget(correction_degree=degree), rng.uniform(0.5, 2, 1_000)
-    one = criterion.with_nuisances(None, nuisances, z, weights, y=y)
+    outcome, weights = rng.random((1_000, 2)), rng.uniform(0.5, 2, 1_000)
 
-    def work(rank, reduce):
-        rows = CUTS[rank]
-        mine = Nuisances(b[rows], nuisances.outcome[rows])
-        return criterion.with_nuisances(
-            None, mine, z[rows], weights[rows], y=y[rows], reduce=reduce
-        ).effect
+    def effect(rows, reduce=None):
+        mine = Nuisances(b[rows], outcome[rows])
+        known = rows_of(None, y[rows], z[rows], weights[rows])
+        return corrected_effect(mine, fit_correction(known, mine, degree, reduce=reduce))
 
-    np.testing.assert_allclose(np.concatenate(in_threads(3, work)), one.effect, atol=1e-9)
+    found = in_threads(3, lambda rank, reduce: effect(CUTS[rank], reduce))
+    np.testing.assert_allclose(np.concatenate(found), effect(slice(None)), atol=1e-9)
+
+
+class KnownScores(Fitting):
+    """Propensity scores that are known on each worker."""
+
+    def __init__(self, scores, reduce):
+        self.scores, self.reduce = scores, reduce
+
+    def propensity(self, rows, stated):
+        return None, self.scores
 
 
 def test_extreme_propensities_are_counted_over_all_workers():
     scores = np.r_[np.full(150, 0.5), np.full(850, 0.001)]  # the first worker alone sees none
 
     def work(rank, reduce):
-        return DirectEffect().with_scores(None, scores[CUTS[rank]], reduce=reduce)
+        mine = scores[CUTS[rank]]
+        rows = rows_of(None, np.zeros(len(mine)), np.zeros(len(mine)))
+        return DirectEffect().fit(rows, fitting=KnownScores(mine, reduce))
 
     with pytest.warns(OverlapWarning, match="85% of the propensity scores"):
         in_threads(3, work)
@@ -238,8 +278,8 @@ def test_levels_are_those_of_all_parts():
     parts = frame_part(b=["x", "y", "x", "y"]), frame_part(b=["z", None, "x", "x"])
     layout = layout_of(*parts)
     assert layout.table.levels == {"b": ("x", "y", "z")}
-    rows = LocalRows.of(parts, layout)
-    np.testing.assert_array_equal(rows.matrix[:, 1], [0, 1, 0, 1, 2, np.nan, 0, 0])
+    rows, _ = layout.rows(parts)
+    np.testing.assert_array_equal(rows.X.matrix[:, 1], [0, 1, 0, 1, 2, np.nan, 0, 0])
 
 
 def test_facts_survive_being_written():
@@ -249,7 +289,8 @@ def test_facts_survive_being_written():
 
 def test_a_part_that_lacks_every_category_fits_in():
     parts = frame_part(b=["x", "y", "x", "y"]), frame_part(b=[None] * 4)
-    assert np.isnan(LocalRows.of(parts, layout_of(*parts)).matrix[4:, 1]).all()
+    rows, _ = layout_of(*parts).rows(parts)
+    assert np.isnan(rows.X.matrix[4:, 1]).all()
 
 
 @pytest.mark.parametrize(
@@ -284,7 +325,7 @@ def test_words_need_a_positive_level():
     part = Part(np.zeros((2, 1)), [0, 1], ["f", "m"])
     with pytest.raises(ValueError, match="positive_level='m'"):
         layout_of(part)
-    assert layout_of(part, positive_level="f").sensitive_levels == ("m", "f")
+    assert layout_of(part, positive_level="f").groups.levels == ("m", "f")
 
 
 def test_one_process_is_a_collective_of_its_own():

@@ -93,12 +93,7 @@ class SharedFitting(Fitting):
 
     def learners(self, rows: Rows, models: Any, *, binary: bool, role: str) -> tuple[Any, ...]:
         """Return XGBoost's trees, and beside them a logistic regression if the settings say so."""
-        if models is not None:
-            raise TypeError(
-                f"{role} sees the rows of one machine; leave it None and say with "
-                "nuisances=NuisanceSettings(…) how it is fitted, or hand in a criterion fitted on "
-                "a sample"
-            )
+        _refuse_model(models, role)
         trees = SharedTrees(rows, self._settings, self._n_jobs, self.reduce)
         if not self._settings.linear:
             return (trees,)
@@ -111,10 +106,10 @@ class SharedFitting(Fitting):
 
     def propensity(self, rows: Rows, stated: Any) -> tuple[ScoreModel, Floats]:
         """Return the propensity score that `DirectEffect` rests on, and its values here."""
-        if self._settings.propensity == "stacked" or stated is not None:
+        _refuse_model(stated, "propensity")
+        if self._settings.propensity == "stacked":
             cross_fit = CrossFit.of(
                 rows,
-                propensity_model=stated,
                 needs_outcome=False,
                 cv=_SCORE_FOLDS,
                 clip=_SCORE_CLIP,
@@ -226,6 +221,15 @@ class FittedRegression:
     def predict(self, table: EncodedRows) -> Floats:
         """Return P(1) of each row."""
         return np.asarray(expit(table @ self.weights[:-1] + self.weights[-1]))
+
+
+def _refuse_model(model: Any, role: str) -> None:
+    if model is not None:
+        raise TypeError(
+            f"{role} sees the rows of one machine; leave it None and say with "
+            "nuisances=NuisanceSettings(…) how it is fitted, or hand in a criterion fitted on a "
+            "sample"
+        )
 
 
 def _as_matrix(layout: EngineTable, X: Any) -> Any:

@@ -165,7 +165,8 @@ class CrossFit:
             outcome = propensity  # the same models, which need the table encoded but once
         elif needs_outcome:
             outcome = fitting.learners(rows, outcome_model, binary=binary, role="outcome_model")
-        if cv == 1 and max(len(propensity), len(outcome)) > 1:
+        # Workers have a fixed pair of models, and choose by the rows that both were trained on.
+        if cv == 1 and fitting.reduce is None and max(len(propensity), len(outcome)) > 1:
             raise ValueError(
                 "cv=1 predicts the rows a model was trained on, which cannot choose between "
                 "models; give one propensity_model and one outcome_model, or raise cv"
