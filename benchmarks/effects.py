@@ -60,7 +60,7 @@ def _models(propensity: Any, outcome: Any) -> dict[str, Any]:
     return {"propensity_model": propensity, "outcome_model": outcome}
 
 
-DIRECT = ("D0", "D1", "symNIE", "E_CDE", "overlap_weighted")
+DIRECT = ("direct_reference", "direct_group", "explained", "direct_everyone", "direct_overlap")
 
 
 def _logistic(key: str, models: str, **options: Any) -> Case:

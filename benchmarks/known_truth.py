@@ -2,7 +2,7 @@
 
 The noise floor is the same booster trained on labels drawn from the fair score itself. Direct
 effect left is the scores' gap between the groups less the fair score's gap on the same rows: in the
-population that is gap − symNIE, and most of the sampling noise cancels.
+population that is gap − explained, and most of the sampling noise cancels.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Every method on real data: what it predicts, and the direct effect it leaves.
 
-The truth is not known there. Direct effect left is the scores' gap between the groups less symNIE,
-estimated from labels, doubly robust and cross-fitted. PAKDD 2009 is read from the folder that
-UNSWAY_DATA names, and left out where it is not set.
+The truth is not known there. Direct effect left is the scores' gap less the gap that the covariates
+explain, estimated from labels, doubly robust and cross-fitted. PAKDD 2009 is read from the folder
+that UNSWAY_DATA names, and left out where it is not set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from unsway.folds import hold_out
 #: Data set → how many splits; Adult has its official one.
 SPLITS = {"adult": 1, "german": 5, "pakdd": 1}
 QUICK = ("german",)
-#: Below so many test rows symNIE is estimated on all rows.
+#: Below so many test rows the explained gap is estimated on all rows.
 ENOUGH_ROWS = 5_000
 
 Yardstick = Callable[[Floats], tuple[float, float]]
@@ -66,7 +66,7 @@ def measure_data(name: str, split: int, methods: Sequence[str], again: bool) -> 
 def yardstick(train: Rows, test: Rows) -> Yardstick:
     """Return what turns test scores into the direct effect left and its standard error.
 
-    symNIE comes from the test rows or, where they are few, from all rows.
+    The explained gap comes from the test rows or, where they are few, from all rows.
     """
     estimate = ours("effects", "estimate_effects")
     if len(test.y) >= ENOUGH_ROWS:
@@ -79,7 +79,7 @@ def yardstick(train: Rows, test: Rows) -> Yardstick:
         return left
     parts = ((train.X, test.X), (train.y, test.y), (train.z, test.z))
     X, y, z = (np.concatenate(pair) for pair in parts)
-    explained = estimate(X, y, sensitive_features=z).symNIE
+    explained = estimate(X, y, sensitive_features=z).explained
 
     def left_of_few(p: Floats) -> tuple[float, float]:
         groups = [p[test.z == level] for level in (0, 1)]
@@ -161,9 +161,9 @@ def _notes(
     return (
         f"XGBoost, η {ETA}, depth {DEPTH}, {HELD_OUT:.0%} held out to stop early by, the same rows "
         f"for all. {'; '.join(about[name] for name in names)}; test rows are a third where there "
-        "is no official split. symNIE is estimated on the test rows, German's on all rows; ± is "
-        "the standard error on one split. Other figures are means over splits. A peer stands at "
-        "the setting that leaves least on the test rows, which favours it.",
+        "is no official split. The explained gap is estimated on the test rows, German's on all "
+        "rows; ± is the standard error on one split. Other figures are means over splits. A peer "
+        "stands at the setting that leaves least on the test rows, which favours it.",
         *(("", f"Peers: {peers}.") if peers else ()),
     )
 

@@ -51,7 +51,7 @@ def _model(criterion: object, strength: float) -> FairXGBClassifier:
 
 def _judge(model: FairXGBClassifier, test: SyntheticData) -> tuple[float, float]:
     p = model.predict_proba(test.X)[:, 1]
-    left = score_gap(test.y, p, sensitive_features=test.z) - test.effects.symNIE
+    left = score_gap(test.y, p, sensitive_features=test.z) - test.effects.explained
     return float(np.sqrt(np.mean((p - test.fair_score) ** 2))), left
 
 

@@ -7,7 +7,7 @@ from unsway.frames import BACKENDS, make_frame
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_backend_gives_its_own_frame(backend):
-    frame = make_frame({"effect": ["ATE", "D0"], "estimate": [0.4, 0.2]}, backend)
+    frame = make_frame({"effect": ["total", "direct_reference"], "estimate": [0.4, 0.2]}, backend)
     assert type(frame).__module__.partition(".")[0] == backend
     assert frame.shape == (2, 2)
 

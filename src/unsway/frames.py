@@ -19,7 +19,7 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") ->
 
     Examples
     --------
-    >>> make_frame({"effect": ["ATE"], "estimate": [0.4]}, "pyarrow").shape
+    >>> make_frame({"effect": ["total"], "estimate": [0.4]}, "pyarrow").shape
     (1, 2)
     """
     if backend not in BACKENDS:

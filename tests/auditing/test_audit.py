@@ -105,7 +105,7 @@ def test_constant_scores_have_no_effects_and_the_notes_say_so(people):
     assert part.causal.scores is None
     assert part.causal.score_curve is None
     assert "No effects on the scores: every score of the group '0'" in part.causal.notes[0]
-    assert part.causal.direct_effect_left.estimate == -part.causal.labels.symNIE.estimate
+    assert part.causal.direct_effect_left.estimate == -part.causal.labels.explained.estimate
 
 
 def test_more_rows_than_allowed_are_thinned_openly(people):
@@ -140,7 +140,7 @@ def test_weights_count_in_the_causal_part_too(people):
         **MODELS,
     )  # fmt: skip
     gap = part.metrics["base_rate_difference"].estimate
-    assert part.causal.labels.ATE.estimate == pytest.approx(gap)
+    assert part.causal.labels.total.estimate == pytest.approx(gap)
     assert part.settings["weighted"] is True
 
 
@@ -159,7 +159,7 @@ def test_poor_overlap_is_told_by_the_verdict_and_not_by_a_warning():
 
 def test_the_verdict_says_what_goes_directly_and_what_is_left(found):
     labels = found.causal.labels
-    direct = labels.ATE.estimate - labels.symNIE.estimate
+    direct = labels.total.estimate - labels.explained.estimate
     assert f"Of that, {points(direct)} go directly" in found.verdict
     assert points(found.causal.direct_effect_left.estimate) in found.verdict
     assert "cannot tell it from none" in found.verdict

@@ -23,7 +23,16 @@ from unsway.effects import Estimate
 from unsway.extras import MissingExtraError
 
 N = 600
-EFFECTS = ("ATE", "D0", "D1", "d0", "d1", "symNIE", "E_CDE", "overlap_weighted")
+EFFECTS = (
+    "total",
+    "direct_reference",
+    "direct_group",
+    "indirect_reference",
+    "indirect_group",
+    "explained",
+    "direct_everyone",
+    "direct_overlap",
+)
 PICTURES = ("balance", "curve", "forest", "overlap")
 #: Levels that mean something to rich, to a browser or to a shell.
 MALE, FEMALE, YES = "[red]M", "<b>F</b>&", "[/yes] $(id)"
@@ -127,8 +136,8 @@ def test_the_json_holds_what_the_library_estimates(numbers):
 
 def test_the_effects_add_up_in_both_ways(numbers):
     value = {name: numbers[name]["estimate"] for name in EFFECTS}
-    assert value["D0"] + value["d1"] == pytest.approx(value["ATE"])
-    assert value["D1"] + value["d0"] == pytest.approx(value["ATE"])
+    assert value["direct_reference"] + value["indirect_group"] == pytest.approx(value["total"])
+    assert value["direct_group"] + value["indirect_reference"] == pytest.approx(value["total"])
 
 
 def test_the_json_says_how_far_to_trust_the_effects(numbers):
@@ -167,7 +176,9 @@ def test_a_column_of_numbers_is_a_target_as_it_is(place, tmp_path):
     found = read_json(tmp_path / "out.json")
     assert "does to the mean of pay" in text
     assert found["settings"]["positive"] is None
-    assert found["E_CDE"]["low"] < 5000 < found["E_CDE"]["high"]  # as `people` has it
+    assert (
+        found["direct_everyone"]["low"] < 5000 < found["direct_everyone"]["high"]
+    )  # as `people` has it
     assert found["sensitivity"]["e_value"] is None
 
 
@@ -185,7 +196,9 @@ def test_methods_without_models_of_the_target_skip_the_mean_field(method, curve,
     found = read_json(tmp_path / "out.json")
     assert found["settings"]["method"] == method
     assert (found["mean_field"], found["curve"]["method"]) == (None, curve)
-    width = (found["D0"]["high"] - found["D0"]["low"]) / found["D0"]["se"]
+    width = (found["direct_reference"]["high"] - found["direct_reference"]["low"]) / found[
+        "direct_reference"
+    ]["se"]
     assert width == pytest.approx(2 * 1.28155, rel=1e-4)
 
 
@@ -197,7 +210,7 @@ def test_weights_count(place, tmp_path):
     z = np.array(table["sex"].to_pylist()) == MALE
     w = table["weight"].to_numpy()
     gap = np.average(y[z], weights=w[z]) - np.average(y[~z], weights=w[~z])
-    assert found["ATE"]["estimate"] == pytest.approx(gap)
+    assert found["total"]["estimate"] == pytest.approx(gap)
     assert found["settings"]["weights"] == "weight"
 
 
@@ -210,8 +223,8 @@ def test_a_bootstrap_gives_other_standard_errors_around_the_same_estimates(place
     assert b == c
     assert b["settings"]["interval"] == "bootstrap"
     assert b["settings"]["n_bootstrap"] == 2
-    assert b["D0"]["estimate"] == a["D0"]["estimate"]
-    assert b["D0"]["se"] != a["D0"]["se"]
+    assert b["direct_reference"]["estimate"] == a["direct_reference"]["estimate"]
+    assert b["direct_reference"]["se"] != a["direct_reference"]["se"]
 
 
 # --- what is printed and drawn -------------------------------------------------------------------
@@ -220,7 +233,8 @@ def test_a_bootstrap_gives_other_standard_errors_around_the_same_estimates(place
 def test_the_table_says_each_effect_in_plain_words(done, numbers):
     text = done[0]
     for part in (f"What sex = {MALE} rather than {FEMALE} does to hired = {YES}",
-                 "D0: direct, on people with z=0", f"z = 1 is {MALE} (", f"z = 0 is {FEMALE} (",
+                 "direct_reference: direct, on people with z=0",
+                 f"z = 1 is {MALE} (", f"z = 0 is {FEMALE} (",
                  "doubly robust, 5 folds", "95% interval by influence", "Overlap:", "AUC",
                  "Unmeasured: to bring the direct effect", "E-value"):  # fmt: skip
         assert part in text
@@ -423,7 +437,7 @@ def test_scores_without_noise_have_effects_but_no_sensitivity_analysis(tmp_path)
     assert "Note: no sensitivity analysis: z and X determine y" in result.output
     found = read_json(tmp_path / "out.json")
     assert found["sensitivity"] is None
-    assert found["D0"]["estimate"] == pytest.approx(0.2, abs=0.03)
+    assert found["direct_reference"]["estimate"] == pytest.approx(0.2, abs=0.03)
 
 
 # --- Ctrl-C --------------------------------------------------------------------------------------

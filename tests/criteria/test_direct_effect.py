@@ -344,7 +344,7 @@ def left_by(world, criterion, strength=0.9):
     data = make_world(world, 6_000, random_state=6)
     model = FairLogisticRegression(criterion, strength)
     p = model.fit(data.X, data.y, sensitive_features=data.z).predict_proba(data.X)[:, 1]
-    return score_gap(data.y, p, sensitive_features=data.z) - data.effects.symNIE
+    return score_gap(data.y, p, sensitive_features=data.z) - data.effects.explained
 
 
 @pytest.mark.parametrize("world", ["paper", "opposed_effects"])

@@ -102,7 +102,7 @@ def test_the_gap_of_the_targets_is_symnie(world):
     targets = targets_of(fair_target().fit(rows_of(data.X, y, z)), y, z)
     one, zero = targets[z == 1], targets[z == 0]
     standard_error = np.sqrt(one.var() / len(one) + zero.var() / len(zero))
-    assert abs(one.mean() - zero.mean() - data.effects.symNIE) < 3 * standard_error
+    assert abs(one.mean() - zero.mean() - data.effects.explained) < 3 * standard_error
 
 
 def test_targets_outside_zero_and_one_are_kept(people):

@@ -76,27 +76,33 @@ def paper() -> SyntheticData:
 def test_the_papers_truths_are_reproduced_to_six_digits():
     effects = make_synthetic(1, random_state=0).effects
     assert {name: round(value, 6) for name, value in dataclasses.asdict(effects).items()} == {
-        "ATE": 0.375364,
-        "D0": 0.243331,
-        "D1": 0.175246,
-        "d0": 0.200118,
-        "d1": 0.132033,
-        "symNIE": 0.166075,
-        "E_CDE": 0.209289,
+        "total": 0.375364,
+        "direct_reference": 0.243331,
+        "direct_group": 0.175246,
+        "indirect_reference": 0.200118,
+        "indirect_group": 0.132033,
+        "explained": 0.166075,
+        "direct_everyone": 0.209289,
     }
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_gap_splits_into_a_direct_and_an_indirect_effect_both_ways(name):
     effects = make_world(name, 1, random_state=0).effects
-    assert effects.D0 + effects.d1 == pytest.approx(effects.ATE, abs=1e-12)
-    assert effects.D1 + effects.d0 == pytest.approx(effects.ATE, abs=1e-12)
+    assert effects.direct_reference + effects.indirect_group == pytest.approx(
+        effects.total, abs=1e-12
+    )
+    assert effects.direct_group + effects.indirect_reference == pytest.approx(
+        effects.total, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_symmetric_indirect_effect_is_the_mean_of_the_two(name):
     effects = make_world(name, 1, random_state=0).effects
-    assert effects.symNIE == pytest.approx((effects.d0 + effects.d1) / 2, abs=1e-12)
+    assert effects.explained == pytest.approx(
+        (effects.indirect_reference + effects.indirect_group) / 2, abs=1e-12
+    )
 
 
 def test_a_trapezoid_grid_finds_the_truths_of_the_varying_effect_too():
@@ -110,7 +116,7 @@ def test_a_trapezoid_grid_finds_the_truths_of_the_varying_effect_too():
         return float(np.einsum("ijk,i,j,k->", values, weights, weights, weights))
 
     effects = make_world("varying_effect", 1, random_state=0).effects
-    assert (effects.D0, effects.d0, effects.ATE) == pytest.approx(
+    assert (effects.direct_reference, effects.indirect_reference, effects.total) == pytest.approx(
         (mean(1, 0) - mean(0, 0), mean(0, 1) - mean(0, 0), mean(1, 1) - mean(0, 0)), abs=1e-11
     )
 
@@ -119,28 +125,28 @@ def test_a_trapezoid_grid_finds_the_truths_of_the_varying_effect_too():
 
 
 def test_the_gap_of_the_labels_is_the_true_one(large):
-    assert_gap(large.y, large.z, large.effects.ATE)
+    assert_gap(large.y, large.z, large.effects.total)
 
 
 def test_the_direct_effect_on_the_zero_group_is_the_true_one(large):
-    assert_means(true_cde(large)[large.z == 0], large.effects.D0)
+    assert_means(true_cde(large)[large.z == 0], large.effects.direct_reference)
 
 
 def test_the_direct_effect_on_the_one_group_is_the_true_one(large):
-    assert_means(true_cde(large)[large.z == 1], large.effects.D1)
+    assert_means(true_cde(large)[large.z == 1], large.effects.direct_group)
 
 
 def test_the_mean_controlled_direct_effect_is_the_true_one(large):
-    assert_means(true_cde(large), large.effects.E_CDE)
+    assert_means(true_cde(large), large.effects.direct_everyone)
 
 
 def test_the_indirect_effects_are_the_true_ones(large):
-    assert_gap(outcome_probability(large, 0), large.z, large.effects.d0)
-    assert_gap(outcome_probability(large, 1), large.z, large.effects.d1)
+    assert_gap(outcome_probability(large, 0), large.z, large.effects.indirect_reference)
+    assert_gap(outcome_probability(large, 1), large.z, large.effects.indirect_group)
 
 
 def test_the_gap_of_the_fair_score_is_the_symmetric_indirect_effect(large):
-    assert_gap(large.fair_score, large.z, large.effects.symNIE)
+    assert_gap(large.fair_score, large.z, large.effects.explained)
 
 
 def test_the_fair_score_is_the_mean_of_the_two_outcome_probabilities(large):
@@ -190,13 +196,22 @@ def test_poor_overlap_has_the_papers_truths():
 
 def test_no_direct_effect_means_none_for_anybody():
     effects = make_world("no_direct_effect", 1, random_state=0).effects
-    assert (effects.D0, effects.D1, effects.E_CDE) == (0.0, 0.0, 0.0)
+    assert (effects.direct_reference, effects.direct_group, effects.direct_everyone) == (
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 def test_opposed_effects_differ_in_sign_and_cancel():
     effects = make_world("opposed_effects", 1, random_state=0).effects
-    assert max(effects.D0, effects.D1) < -0.1 < 0.1 < min(effects.d0, effects.d1)
-    assert abs(effects.ATE) < 1e-12
+    assert (
+        max(effects.direct_reference, effects.direct_group)
+        < -0.1
+        < 0.1
+        < min(effects.indirect_reference, effects.indirect_group)
+    )
+    assert abs(effects.total) < 1e-12
 
 
 def test_the_imbalanced_world_has_a_small_group_and_a_rare_label():

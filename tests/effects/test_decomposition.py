@@ -23,9 +23,15 @@ from unsway.effects.nuisance import Nuisances
 LOGISTIC = LogisticRegression(max_iter=1000)
 PEOPLE = make_people(400)
 TWINS = {
-    "ATE": "ATE", "D0": "D1", "D1": "D0", "d0": "d1", "d1": "d0",
-    "symNIE": "symNIE", "E_CDE": "E_CDE", "overlap_weighted": "overlap_weighted",
-}  # fmt: skip
+    "total": "total",
+    "direct_reference": "direct_group",
+    "direct_group": "direct_reference",
+    "indirect_reference": "indirect_group",
+    "indirect_group": "indirect_reference",
+    "explained": "explained",
+    "direct_everyone": "direct_everyone",
+    "direct_overlap": "direct_overlap",
+}
 
 each_method = pytest.mark.parametrize("method", METHODS)
 
@@ -54,43 +60,54 @@ def decent(n_rows=4000, name="paper", seed=0):
 @each_method
 def test_the_whole_difference_splits_in_two_ways(method):
     found = effects(method=method)
-    assert found.D0.estimate + found.d1.estimate == pytest.approx(found.ATE.estimate)
-    assert found.D1.estimate + found.d0.estimate == pytest.approx(found.ATE.estimate)
-    half = (found.d0.estimate + found.d1.estimate) / 2
-    assert found.symNIE.estimate == pytest.approx(half)
+    assert found.direct_reference.estimate + found.indirect_group.estimate == pytest.approx(
+        found.total.estimate
+    )
+    assert found.direct_group.estimate + found.indirect_reference.estimate == pytest.approx(
+        found.total.estimate
+    )
+    half = (found.indirect_reference.estimate + found.indirect_group.estimate) / 2
+    assert found.explained.estimate == pytest.approx(half)
     y, z = PEOPLE.y, PEOPLE.z
-    assert found.ATE.estimate == pytest.approx(y[z == 1].mean() - y[z == 0].mean())
+    assert found.total.estimate == pytest.approx(y[z == 1].mean() - y[z == 0].mean())
 
 
 @each_method
 def test_the_papers_and_pearls_signs_keep_their_own_identities(method):
     found = effects(method=method)
     paper, pearl = found.as_paper(), found.as_pearl()
-    total = found.ATE.estimate
+    total = found.total.estimate
     assert paper["NIE(1)"].estimate - paper["NDE(0)"].estimate == pytest.approx(total)
     assert paper["NDE(1)"].estimate - paper["NIE(0)"].estimate == pytest.approx(total)
     assert pearl["NDE(0)"].estimate - pearl["NIE(1)"].estimate == pytest.approx(total)
     assert pearl["NIE(0)"].estimate - pearl["NDE(1)"].estimate == pytest.approx(total)
-    assert pearl["NDE(0)"] == found.D0
-    assert paper["NDE(0)"].low == -found.D0.high
+    assert pearl["NDE(0)"] == found.direct_reference
+    assert paper["NDE(0)"].low == -found.direct_reference.high
 
 
 @each_method
 def test_the_mean_over_everyone_lies_between_the_groups_means(method):
     found = effects(decent(), method=method, cv=2)
     share = decent().z.mean()
-    mixed = (1 - share) * found.D0.estimate + share * found.D1.estimate
+    mixed = (1 - share) * found.direct_reference.estimate + share * found.direct_group.estimate
     # exact for the surrogate; the others weight the rows a little differently
-    assert found.E_CDE.estimate == pytest.approx(mixed, abs=1e-9 if method == "surrogate" else 0.02)
+    assert found.direct_everyone.estimate == pytest.approx(
+        mixed, abs=1e-9 if method == "surrogate" else 0.02
+    )
 
 
 # --- Berkeley ------------------------------------------------------------------------------------
 
 
 BERKELEY = {
-    "ATE": -0.141645, "D0": 0.070969, "D1": 0.001088, "d0": -0.142733, "d1": -0.212615,
-    "symNIE": (-0.142733 - 0.212615) / 2, "overlap_weighted": 0.018425,
-}  # fmt: skip
+    "total": -0.141645,
+    "direct_reference": 0.070969,
+    "direct_group": 0.001088,
+    "indirect_reference": -0.142733,
+    "indirect_group": -0.212615,
+    "explained": (-0.142733 - 0.212615) / 2,
+    "direct_overlap": 0.018425,
+}
 
 
 @each_method
@@ -197,8 +214,10 @@ def test_levels_and_labels_may_be_text():
 def test_scores_may_stand_for_the_outcome(method):
     found = effects(y=PEOPLE.scores, method=method, outcome_model=LinearRegression())
     p, z = PEOPLE.scores, PEOPLE.z
-    assert found.ATE.estimate == pytest.approx(p[z == 1].mean() - p[z == 0].mean())
-    assert found.D0.estimate + found.d1.estimate == pytest.approx(found.ATE.estimate)
+    assert found.total.estimate == pytest.approx(p[z == 1].mean() - p[z == 0].mean())
+    assert found.direct_reference.estimate + found.indirect_group.estimate == pytest.approx(
+        found.total.estimate
+    )
 
 
 def test_a_linear_world_with_a_continuous_outcome_gives_its_coefficients_back():
@@ -207,16 +226,19 @@ def test_a_linear_world_with_a_continuous_outcome_gives_its_coefficients_back():
     X = rng.normal(size=(20_000, 2)) + 0.6 * z[:, None] * [1, 0]
     y = 10 + 2 * z + X @ [3, 1] + rng.normal(size=20_000)
     found = effects(X=X, y=y, z=z, outcome_model=LinearRegression())
-    for name in ("D0", "D1", "E_CDE", "overlap_weighted"):
+    for name in ("direct_reference", "direct_group", "direct_everyone", "direct_overlap"):
         assert abs(getattr(found, name).estimate - 2) < 4 * getattr(found, name).se < 0.2
-    assert abs(found.symNIE.estimate - 1.8) < 4 * found.symNIE.se < 0.2
+    assert abs(found.explained.estimate - 1.8) < 4 * found.explained.se < 0.2
 
 
 def test_default_models_serve_a_continuous_outcome():
     people = decent(1500)
     found = estimate_effects(people.X, 3.0 * people.y + 1, sensitive_features=people.z, cv=2)
     assert found.nuisances.outcome.mean() > 1.5
-    assert abs(found.E_CDE.estimate / 3 - people.effects.E_CDE) < 4 * found.E_CDE.se / 3
+    assert (
+        abs(found.direct_everyone.estimate / 3 - people.effects.direct_everyone)
+        < 4 * found.direct_everyone.se / 3
+    )
 
 
 # --- robustness ----------------------------------------------------------------------------------
@@ -240,8 +262,12 @@ def test_two_wrong_nuisances_do_harm_and_so_does_one_where_only_one_is_used():
     both = effects(people, cv=2, propensity_model=WRONG, outcome_model=WRONG)
     weighted = effects(people, cv=2, method="weighting", propensity_model=WRONG)
     outcome_only = effects(people, cv=2, outcome_model=WRONG).nuisances.effect
-    for found in (both.E_CDE.estimate, weighted.E_CDE.estimate, outcome_only.mean()):
-        assert abs(found - people.effects.E_CDE) > 0.05
+    for found in (
+        both.direct_everyone.estimate,
+        weighted.direct_everyone.estimate,
+        outcome_only.mean(),
+    ):
+        assert abs(found - people.effects.direct_everyone) > 0.05
 
 
 @pytest.mark.parametrize("name", ["paper", "varying_effect"])
@@ -259,7 +285,9 @@ def test_the_truth_of_a_world_is_within_four_standard_errors(name):
 def test_intervals_follow_the_confidence():
     wide, narrow = effects(confidence=0.99), effects(confidence=0.5)
     assert_close(numbers(wide), numbers(narrow), 1e-12)
-    ratio = (wide.D0.high - wide.D0.low) / (narrow.D0.high - narrow.D0.low)
+    ratio = (wide.direct_reference.high - wide.direct_reference.low) / (
+        narrow.direct_reference.high - narrow.direct_reference.low
+    )
     assert ratio == pytest.approx(2.5758293 / 0.6744898)
 
 
@@ -306,7 +334,7 @@ def test_a_bootstrap_that_refits_agrees_with_doubly_robust_influence():
 def test_only_the_bootstrap_sees_what_an_estimated_propensity_adds_to_indirect_effects():
     people, options = linear_people(), {"method": "weighting", "cv": 2}
     found = effects(people, interval="bootstrap", n_bootstrap=40, **options)
-    assert found.symNIE.se > 1.3 * effects(people, **options).symNIE.se
+    assert found.explained.se > 1.3 * effects(people, **options).explained.se
 
 
 def test_an_interrupt_stops_the_bootstrap():

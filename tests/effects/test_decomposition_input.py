@@ -106,7 +106,7 @@ def spoiled(values, row, value):
         ({"cv": 0}, ValueError, "cv must be an integer of at least 1; got 0"),
         ({"clip": 0}, ValueError, "clip must lie above 0 and below 0.5"),
         ({"cv": 1, "outcome_model": None}, ValueError, "cv=1 predicts the rows a model was tra"),
-        ({"random_state": None}, ValueError, "random_state must be an integer of at least 0; got No"),
+        ({"random_state": None}, ValueError, "random_state must be an integer of at least 0"),
         (
             {"interval": "bootstrap", "n_bootstrap": 1},
             ValueError,
@@ -196,5 +196,5 @@ def test_missing_values_in_the_covariates_are_fine():
 
 def test_covariates_that_say_nothing_leave_the_whole_difference():
     found = effects(X=np.ones((400, 1)))
-    assert found.D0.estimate == pytest.approx(found.ATE.estimate, abs=0.01)
-    assert found.symNIE.estimate == pytest.approx(0, abs=0.01)
+    assert found.direct_reference.estimate == pytest.approx(found.total.estimate, abs=0.01)
+    assert found.explained.estimate == pytest.approx(0, abs=0.01)

@@ -35,23 +35,25 @@ def gap(scores, z=PEOPLE.z, weights=None):
 def test_it_is_the_scores_gap_less_the_symmetric_indirect_effect(method):
     found = effects(method=method)
     left = found.direct_effect_left(PEOPLE.scores)
-    assert left.estimate == pytest.approx(gap(PEOPLE.scores) - found.symNIE.estimate)
+    assert left.estimate == pytest.approx(gap(PEOPLE.scores) - found.explained.estimate)
 
 
 @each_method
 def test_labels_as_scores_leave_the_whole_direct_effect(method):
     found = effects(method=method)
     left = found.direct_effect_left(PEOPLE.y)
-    expected = found.ATE.estimate - found.symNIE.estimate
+    expected = found.total.estimate - found.explained.estimate
     assert left.estimate == pytest.approx(expected, abs=1e-12)
-    assert left.estimate == pytest.approx((found.D0.estimate + found.D1.estimate) / 2, abs=1e-12)
+    assert left.estimate == pytest.approx(
+        (found.direct_reference.estimate + found.direct_group.estimate) / 2, abs=1e-12
+    )
 
 
 def test_a_score_that_ignores_everyone_leaves_minus_the_indirect_effect():
     found = effects()
     left = found.direct_effect_left(np.full(300, 0.3))
-    assert left.estimate == pytest.approx(-found.symNIE.estimate)
-    assert left.se == pytest.approx(found.symNIE.se)
+    assert left.estimate == pytest.approx(-found.explained.estimate)
+    assert left.se == pytest.approx(found.explained.se)
 
 
 def test_the_function_does_what_the_method_does():
@@ -62,24 +64,24 @@ def test_the_function_does_what_the_method_does():
 def test_weights_count_in_the_gap_too():
     found = effects(sample_weight=PEOPLE.weights)
     left = found.direct_effect_left(PEOPLE.scores)
-    expected = gap(PEOPLE.scores, weights=PEOPLE.weights) - found.symNIE.estimate
+    expected = gap(PEOPLE.scores, weights=PEOPLE.weights) - found.explained.estimate
     assert left.estimate == pytest.approx(expected)
 
 
 def test_the_error_holds_that_of_the_gap_and_of_the_indirect_effect():
     found = effects()
-    # scores that are noise of their own add their variance to that of symNIE
+    # scores that are noise of their own add their variance to that of explained
     noise = np.random.default_rng(0).normal(0, 3, 300)
     groups = [noise[PEOPLE.z == level] for level in (0, 1)]
     own = sum(np.var(group) / len(group) for group in groups)
     left = found.direct_effect_left(noise)
-    assert left.se == pytest.approx(np.sqrt(own + found.symNIE.se**2), rel=0.05)
+    assert left.se == pytest.approx(np.sqrt(own + found.explained.se**2), rel=0.05)
 
 
 def test_a_bootstrapped_interval_uses_the_same_resamples_for_gap_and_indirect_effect():
     found = effects(interval="bootstrap", n_bootstrap=5, random_state=2)
     left = found.direct_effect_left(PEOPLE.scores)
-    explained = found._replicates[:, EFFECTS.index("symNIE")]
+    explained = found._replicates[:, EFFECTS.index("explained")]
     gaps = [
         gap(PEOPLE.scores[rows], PEOPLE.z[rows])
         for rows in (resample(PEOPLE.z, 2, k) for k in range(5))

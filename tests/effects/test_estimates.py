@@ -43,7 +43,7 @@ def test_effects_become_json():
     found = effects(cv=np.int64(3), random_state=np.int64(0), clip=np.float32(0.01))
     read = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert list(read)[: len(EFFECTS)] == list(EFFECTS)
-    assert read["D0"] == found.D0.to_dict()
+    assert read["direct_reference"] == found.direct_reference.to_dict()
     assert read["settings"]["method"] == "doubly_robust"
     assert read["settings"]["n_rows"] == 400
     assert read["overlap"]["rows"] == [int((PEOPLE.z == k).sum()) for k in (0, 1)]

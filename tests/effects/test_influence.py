@@ -58,26 +58,26 @@ def test_four_rows_give_the_doubly_robust_effects_worked_out_by_hand():
     # m(0,1): rows 1, 2 give b/(1−b)·(y−μ₀) = 1·.5 + .25·(−.25), rows 3, 4 give μ₀; over 2
     m01 = (0.5 - 0.0625 + 0.5 + 0.5) / 2
     m00, m11 = 0.5, 1.0
-    assert found["ATE"].value == pytest.approx(0.5)
-    assert found["D0"].value == pytest.approx(m10 - m00)
-    assert found["D1"].value == pytest.approx(m11 - m01)
-    assert found["d0"].value == pytest.approx(m01 - m00)
-    assert found["d1"].value == pytest.approx(m11 - m10)
+    assert found["total"].value == pytest.approx(0.5)
+    assert found["direct_reference"].value == pytest.approx(m10 - m00)
+    assert found["direct_group"].value == pytest.approx(m11 - m01)
+    assert found["indirect_reference"].value == pytest.approx(m01 - m00)
+    assert found["indirect_group"].value == pytest.approx(m11 - m10)
     # τ̂ = ¼, ¼, ¼, ½; less .5/.5 and −.25/.8 in the first two rows, plus .25/.5 in the third
-    assert found["E_CDE"].value == pytest.approx((1.25 - 1 + 0.3125 + 0.5) / 4)
+    assert found["direct_everyone"].value == pytest.approx((1.25 - 1 + 0.3125 + 0.5) / 4)
     # m̂ = .625, .3, .625, .9; z−b = −.5, −.2, .5, .2
     top = -0.5 * 0.375 + 0.2 * 0.3 + 0.5 * 0.375 + 0.2 * 0.1
-    assert found["overlap_weighted"].value == pytest.approx(top / 0.58)
+    assert found["direct_overlap"].value == pytest.approx(top / 0.58)
 
 
 def test_four_rows_give_the_weighted_effects_worked_out_by_hand():
     found = weighting(Y, Z, np.ones(4), HAND)
     # the z=0 rows weigh b/(1−b) = 1 and ¼ when moved to z=1, so m(0,1) = 1/1.25
-    assert found["D1"].value == pytest.approx(1 - 0.8)
-    assert found["D0"].value == pytest.approx(1 - 0.5)
+    assert found["direct_group"].value == pytest.approx(1 - 0.8)
+    assert found["direct_reference"].value == pytest.approx(1 - 0.5)
     # with 1/(1−b) = 2 and 1.25 the mean under z=0 is 2/3.25; with b it is .5/.7
-    assert found["E_CDE"].value == pytest.approx(1 - 2 / 3.25)
-    assert found["overlap_weighted"].value == pytest.approx(1 - 0.5 / 0.7)
+    assert found["direct_everyone"].value == pytest.approx(1 - 2 / 3.25)
+    assert found["direct_overlap"].value == pytest.approx(1 - 0.5 / 0.7)
 
 
 def test_the_augmented_effect_of_four_rows_is_worked_out_by_hand():
@@ -102,7 +102,7 @@ def test_a_ratio_has_the_error_of_the_delta_method():
 
 def test_the_whole_difference_has_the_error_of_two_samples():
     people, nuisances = people_and_nuisances()
-    found = doubly_robust(people.y, people.z, np.ones(60), nuisances)["ATE"]
+    found = doubly_robust(people.y, people.z, np.ones(60), nuisances)["total"]
     groups = [people.y[people.z == level] for level in (0, 1)]
     assert found.value == pytest.approx(groups[1].mean() - groups[0].mean())
     assert found.se == pytest.approx(np.sqrt(sum(np.var(group) / len(group) for group in groups)))
@@ -117,10 +117,10 @@ def test_the_surrogate_averages_the_fitted_line_over_those_concerned():
     curve = beta[0] + beta[1] * b
     found = ESTIMATORS["surrogate"](people.y, z, w / w.mean(), nuisances)
     for name, share in (
-        ("D0", w * (1 - z)),
-        ("D1", w * z),
-        ("E_CDE", w),
-        ("overlap_weighted", w * b * (1 - b)),
+        ("direct_reference", w * (1 - z)),
+        ("direct_group", w * z),
+        ("direct_everyone", w),
+        ("direct_overlap", w * b * (1 - b)),
     ):
         assert found[name].value == pytest.approx(np.average(curve, weights=share))
 
@@ -132,7 +132,7 @@ def test_a_flat_surrogate_has_the_robust_error_of_its_coefficient():
     residual = people.y - design @ (inverse @ design.T @ people.y)
     hc0 = inverse @ (design.T * residual**2) @ design @ inverse
     found = ESTIMATORS["flat surrogate"](people.y, people.z, np.ones(60), nuisances)
-    for name in ("D0", "D1", "E_CDE", "overlap_weighted"):
+    for name in ("direct_reference", "direct_group", "direct_everyone", "direct_overlap"):
         assert found[name].se == pytest.approx(np.sqrt(hc0[2, 2]))
 
 
@@ -185,13 +185,16 @@ def test_leaving_a_row_out_moves_an_estimate_by_its_influence_to_first_order(est
 def test_the_whole_difference_splits_in_two_ways_row_by_row(estimator):
     people, nuisances = people_and_nuisances()
     found = estimator(people.y, people.z, people.weights / people.weights.mean(), nuisances)
-    for left, right in (("D0", "d1"), ("D1", "d0")):
+    for left, right in (
+        ("direct_reference", "indirect_group"),
+        ("direct_group", "indirect_reference"),
+    ):
         total = found[left] + found[right]
-        assert total.value == pytest.approx(found["ATE"].value)
-        assert_close(total.influence, found["ATE"].influence, 1e-12)
-    mean = (found["d0"] + found["d1"]) * 0.5
-    assert_close(mean.influence, found["symNIE"].influence, 1e-12)
-    assert mean.value == pytest.approx(found["symNIE"].value)
+        assert total.value == pytest.approx(found["total"].value)
+        assert_close(total.influence, found["total"].influence, 1e-12)
+    mean = (found["indirect_reference"] + found["indirect_group"]) * 0.5
+    assert_close(mean.influence, found["explained"].influence, 1e-12)
+    assert mean.value == pytest.approx(found["explained"].value)
 
 
 @each_estimator
@@ -222,10 +225,15 @@ def test_turning_z_around_turns_signs_and_exchanges_the_groups(estimator):
     turned = Nuisances(1 - nuisances.propensity, nuisances.outcome[:, ::-1])
     found = estimator(people.y, people.z, np.ones(60), nuisances)
     other = estimator(people.y, 1 - people.z, np.ones(60), turned)
-    for name, twin in {"D0": "D1", "D1": "D0", "d0": "d1", "d1": "d0"}.items():
+    for name, twin in {
+        "direct_reference": "direct_group",
+        "direct_group": "direct_reference",
+        "indirect_reference": "indirect_group",
+        "indirect_group": "indirect_reference",
+    }.items():
         assert other[name].value == pytest.approx(-found[twin].value, abs=1e-10)
         assert other[name].se == pytest.approx(found[twin].se)
-    for name in ("ATE", "symNIE", "E_CDE", "overlap_weighted"):
+    for name in ("total", "explained", "direct_everyone", "direct_overlap"):
         assert other[name].value == pytest.approx(-found[name].value, abs=1e-10)
         assert other[name].se == pytest.approx(found[name].se)
 
@@ -247,6 +255,6 @@ def test_perfect_outcome_means_make_the_propensity_irrelevant():
     y = np.where(people.z == 1, mu[:, 1], mu[:, 0])
     found = doubly_robust(y, people.z, np.ones(60), Nuisances(nuisances.propensity, mu))
     effect = mu[:, 1] - mu[:, 0]
-    assert found["D0"].value == pytest.approx(effect[people.z == 0].mean())
-    assert found["D1"].value == pytest.approx(effect[people.z == 1].mean())
-    assert found["E_CDE"].value == pytest.approx(effect.mean())
+    assert found["direct_reference"].value == pytest.approx(effect[people.z == 0].mean())
+    assert found["direct_group"].value == pytest.approx(effect[people.z == 1].mean())
+    assert found["direct_everyone"].value == pytest.approx(effect.mean())

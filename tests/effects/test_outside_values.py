@@ -106,7 +106,7 @@ def test_the_weighted_effect_and_interval_are_those_of_what_if_chapter_12():
         method="weighting",
         propensity_model=exact_logistic(),
         cv=1,
-    ).E_CDE
+    ).direct_everyone
     # the book's interval is the sandwich of a weighted regression, which is the influence one
     assert [found.estimate, found.low, found.high] == pytest.approx([3.441, 2.411, 4.470], abs=6e-4)
     assert found.se == pytest.approx(stored("nhefs")["weighted_se"], rel=1e-3)
@@ -129,12 +129,12 @@ def test_the_effects_in_berkeley_are_those_of_its_counts(method):
         max_extreme_share=1,
     )
     expected = {
-        "ATE": -0.141645,
-        "D0": 0.070969,
-        "D1": 0.001088,
-        "d0": -0.142733,
-        "d1": -0.212615,
-        "overlap_weighted": 0.018425,
+        "total": -0.141645,
+        "direct_reference": 0.070969,
+        "direct_group": 0.001088,
+        "indirect_reference": -0.142733,
+        "indirect_group": -0.212615,
+        "direct_overlap": 0.018425,
     }
     seen = {name: getattr(found, name).estimate for name in expected}
     assert seen == pytest.approx(expected, abs=6e-7)
@@ -169,7 +169,13 @@ def framing_effects(method):
 
 @pytest.mark.parametrize("method", ["doubly_robust", "weighting"])
 def test_the_effects_of_framing_are_those_of_r_mediation_to_its_simulation_error(method):
-    published = {"d0": 0.0848, "d1": 0.0858, "D0": 0.0117, "D1": 0.0127, "ATE": 0.0975}
+    published = {
+        "indirect_reference": 0.0848,
+        "indirect_group": 0.0858,
+        "direct_reference": 0.0117,
+        "direct_group": 0.0127,
+        "total": 0.0975,
+    }
     found = framing_effects(method)
     seen = {name: getattr(found, name).estimate for name in published}
     assert seen == pytest.approx(published, abs=1e-3)

@@ -121,9 +121,9 @@ def test_the_histogram_draws_names_of_levels_with_dollars():
 
 
 def test_a_forest_plot_lists_estimates_from_the_top_with_their_numbers():
-    estimates = {"ATE": Estimate.normal(0.2, 0.01), "d_0 $x$": Estimate.normal(-0.1, 0.02)}
+    estimates = {"total": Estimate.normal(0.2, 0.01), "d_0 $x$": Estimate.normal(-0.1, 0.02)}
     ax = draw(plot_forest(estimates, title="Effects of $z$"))
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["ATE", r"d_0 \$x\$"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["total", r"d_0 \$x\$"]
     assert ax.texts[1].get_text() == "−0.100 [−0.139, −0.061]"
     assert ax.yaxis_inverted()
     np.testing.assert_allclose(ax.lines[1].get_xdata(), [0.1804, 0.2196], atol=1e-4)
@@ -154,7 +154,7 @@ def test_a_curve_with_gaps_shows_its_lone_points():
 
 def test_every_plot_draws_on_the_axes_it_is_given():
     _, axes = pyplot.subplots(2, 2)
-    estimates = {"ATE": Estimate.normal(0.2, 0.01)}
+    estimates = {"total": Estimate.normal(0.2, 0.01)}
     assert plot_balance(balance(X, Z), axes[0, 0]) is axes[0, 0]
     assert plot_overlap(overlap(B, Z), axes[0, 1]) is axes[0, 1]
     assert plot_forest(estimates, axes[1, 0]) is axes[1, 0]

@@ -194,7 +194,7 @@ def test_a_spline_follows_a_curve_that_a_line_misses():
 
 @pytest.fixture(scope="module")
 def batches():
-    """Return fair-target gap, D0 and D1 of ten batches of the paper's world, with its true b."""
+    """Return fair-target gap and both direct effects of ten batches of the paper's world."""
     found = []
     for seed in range(10):
         data = make_synthetic(20_000, random_state=seed)
@@ -207,7 +207,9 @@ def batches():
     return np.array(found), data.effects
 
 
-@pytest.mark.parametrize(("position", "name"), list(enumerate(["symNIE", "D0", "D1"])))
+@pytest.mark.parametrize(
+    ("position", "name"), list(enumerate(["explained", "direct_reference", "direct_group"]))
+)
 def test_with_the_true_propensity_the_papers_truths_are_found(batches, position, name):
     found, truth = batches
     standard_error = found[:, position].std(ddof=1) / np.sqrt(len(found))

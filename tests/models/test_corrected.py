@@ -155,7 +155,7 @@ def test_the_gap_is_symnie_within_two_standard_errors_in_linear_worlds(world):
         model.fit(train.X, train.y, sensitive_features=train.z)
         plain = model.estimator_.predict_proba(fresh.X)[:, 1]
         for found, p in ((left, model.fair_score(fresh.X)), (blind, plain)):
-            found.append(score_gap(None, p, sensitive_features=fresh.z) - fresh.effects.symNIE)
+            found.append(score_gap(None, p, sensitive_features=fresh.z) - fresh.effects.explained)
     error = np.std(left, ddof=1) / np.sqrt(len(left))
     assert error < 0.015
     assert abs(np.mean(left)) < 2 * error

@@ -67,7 +67,9 @@ def scores(model, X):
 
 def left(model, data):
     """Return the direct effect left in a model's scores."""
-    return score_gap(data.y, scores(model, data.X), sensitive_features=data.z) - data.effects.symNIE
+    return (
+        score_gap(data.y, scores(model, data.X), sensitive_features=data.z) - data.effects.explained
+    )
 
 
 # --- boosters ------------------------------------------------------------------------------------

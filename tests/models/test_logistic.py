@@ -416,7 +416,7 @@ def test_the_direct_effect_model_keeps_the_gap_of_the_fair_score(seed):
     data = world(seed)
     scores = fit(data, DirectEffect(), strength=0.9).predict_proba(data.X)[:, 1]
     gap = score_gap(data.y, scores, sensitive_features=data.z)
-    assert gap == pytest.approx(data.effects.symNIE, abs=0.03)
+    assert gap == pytest.approx(data.effects.explained, abs=0.03)
 
 
 def test_the_order_of_rows_does_not_matter_to_the_default_criterion():

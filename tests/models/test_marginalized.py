@@ -99,7 +99,7 @@ def test_the_gap_is_symnie_within_two_standard_errors_where_the_model_is_right(w
         plain = clone(exact).fit(train.X, train.y)
         for found, scorer in ((left, model), (blind, plain)):
             p = scorer.predict_proba(fresh.X)[:, 1]
-            found.append(score_gap(None, p, sensitive_features=fresh.z) - fresh.effects.symNIE)
+            found.append(score_gap(None, p, sensitive_features=fresh.z) - fresh.effects.explained)
     error = np.std(left, ddof=1) / np.sqrt(len(left))
     assert error < 0.01
     assert abs(np.mean(left)) < 2 * error

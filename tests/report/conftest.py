@@ -50,14 +50,14 @@ def effect(value, half=0.01):
 
 
 EFFECTS = {
-    "ATE": effect(0.25),
-    "D0": effect(0.09),
-    "D1": effect(0.11),
-    "d0": effect(0.14),
-    "d1": effect(0.16),
-    "symNIE": effect(0.15),
-    "E_CDE": effect(0.1),
-    "overlap_weighted": effect(0.1),
+    "total": effect(0.25),
+    "direct_reference": effect(0.09),
+    "direct_group": effect(0.11),
+    "indirect_reference": effect(0.14),
+    "indirect_group": effect(0.16),
+    "explained": effect(0.15),
+    "direct_everyone": effect(0.1),
+    "direct_overlap": effect(0.1),
 }
 
 

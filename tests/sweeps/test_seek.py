@@ -106,7 +106,7 @@ def test_a_failing_fit_ends_the_search(people):
 @pytest.mark.parametrize("kind", ["grid", "search"])
 @pytest.mark.parametrize("seed", range(10))
 def test_the_chosen_model_is_as_fair_as_it_was_chosen_to_be(kind, seed):
-    """On the synthetic world the true effect left is known: gap(p) over all people − symNIE."""
+    """On the synthetic world the true effect left is known: gap(p) over all people − explained."""
     epsilon = 0.03
     people, everyone = (
         make_synthetic(8_000, random_state=seed),
@@ -128,6 +128,6 @@ def test_the_chosen_model_is_as_fair_as_it_was_chosen_to_be(kind, seed):
         found = seek_strength(FAIR, people.X, people.y, max_direct_effect=epsilon, **options)
         choice, found = found.choice, found.frontier
     p = found.model(choice.strength).predict_proba(everyone.X)[:, 1]
-    left = p[everyone.z == 1].mean() - p[everyone.z == 0].mean() - everyone.effects.symNIE
+    left = p[everyone.z == 1].mean() - p[everyone.z == 0].mean() - everyone.effects.explained
     allowed = max(epsilon, abs(choice.figures["direct_effect_left"]))
     assert abs(left) <= allowed + 2 * choice.figures["direct_effect_left_se"]

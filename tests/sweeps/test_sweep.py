@@ -91,7 +91,7 @@ def test_the_direct_effect_left_is_that_of_the_effects_room(judged, others):
     assert found["direct_effect_left"] == pytest.approx(left.estimate, rel=1e-12)
     assert found["direct_effect_left_se"] == pytest.approx(left.se, rel=1e-12)
     assert found["direct_effect_left_low"] == pytest.approx(left.low, rel=1e-12)
-    assert judged.parts["test"]["effects"]["symNIE"]["estimate"] == effects.symNIE.estimate
+    assert judged.parts["test"]["effects"]["explained"]["estimate"] == effects.explained.estimate
     assert "direct_effect_left" not in judged.point(0.9).parts["train"]
 
 
@@ -103,7 +103,7 @@ def test_the_validated_effect_left_uses_the_labels_of_all_rows_and_scores_of_its
     p = found.model(0.9).predict_proba(people.X)[:, 1]
     gap = p[held & (people.z == 1)].mean() - p[held & (people.z == 0)].mean()
     assert figures["score_gap"] == pytest.approx(gap)
-    left = gap - effects.symNIE.estimate
+    left = gap - effects.explained.estimate
     assert figures["direct_effect_left"] == pytest.approx(left, abs=1e-12)
     assert found.parts["validation"]["effects_rows"] == 1_200
 

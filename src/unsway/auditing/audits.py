@@ -157,7 +157,7 @@ def audit(
 ) -> Audit:
     """Judge any model by its scores: how good, how they treat two groups, and what z does to them.
 
-    The headline is the direct effect left, gap(p) − symNIE: the difference of the groups' mean
+    The headline is the direct effect left, gap(p) − explained: the difference of the groups' mean
     scores less what z does to the labels through X (Di Stefano et al. 2020, arXiv:2002.10774).
     Judge rows that the model was not trained on.
 

@@ -77,7 +77,7 @@ class CausalAudit:
     scores : Effects or None
         The same on the scores.
     direct_effect_left : Estimate
-        gap(p) − symNIE: what of the direct effect the scores still hold. 0 is fair.
+        gap(p) − explained: what of the direct effect the scores still hold. 0 is fair.
     baseline_left : Estimate or None
         The same of the baseline's scores.
     label_curve, score_curve : EffectCurve or None

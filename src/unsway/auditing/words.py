@@ -49,24 +49,24 @@ def _sentences(found: Audit) -> Iterator[str]:
 
 def _causal_sentences(causal: CausalAudit, group: str) -> Iterator[str]:
     labels = causal.labels
-    direct = labels.ATE.estimate - labels.symNIE.estimate
+    direct = labels.total.estimate - labels.explained.estimate
     yield (
         f"Of that, {points(direct)} go directly from the sensitive attribute to the label and "
-        f"{points(labels.symNIE.estimate)} through the other columns{_share(labels, direct)}."
+        f"{points(labels.explained.estimate)} through the other columns{_share(labels, direct)}."
     )
-    left = causal.direct_effect_left
-    gap = left.estimate + labels.symNIE.estimate
+    left, explained = causal.direct_effect_left, labels.explained.estimate
+    gap = left.estimate + explained
     yield (
         f"The model's scores differ by {points(gap)}, where a score free of the direct effect "
-        f"would differ by {points(labels.symNIE.estimate)}; what is left of the direct effect is "
+        f"would differ by {points(explained)}; what is left of the direct effect is "
         f"{_with_interval(left)}: {_judge(left, direct, group)}."
     )
 
 
 def _share(labels: Effects, direct: float) -> str:
     """Return the share that goes directly, where both parts point the same way."""
-    through, whole = labels.symNIE.estimate, labels.ATE.estimate
-    told = labels.ATE.low > 0 or labels.ATE.high < 0
+    through, whole = labels.explained.estimate, labels.total.estimate
+    told = labels.total.low > 0 or labels.total.high < 0
     if told and direct * through >= 0 and whole:
         return f", so {direct / whole:.0%} of it is direct"
     return ", which pull in opposite directions" if direct * through < 0 else ""

@@ -50,7 +50,7 @@ def demo(output: Path, samples: int, strength: float, seed: int, quiet: bool) ->
         progress.advance()
     if not quiet:
         show_table("On fresh rows", COLUMNS, [_row(chapter) for chapter in story.chapters])
-        say(f"Fair covariates explain a gap of {story.effects.symNIE:.3f}; the rest is direct.")
+        say(f"Fair covariates explain a gap of {story.effects.explained:.3f}; the rest is direct.")
         say(f"Report, with every strength: {report}")
         say(f"The four models beside the truth: {page}")
 
@@ -76,9 +76,9 @@ def build_page(story: Story) -> Page:
     return Page(
         title="A model that is not swayed",
         lead=(
-            f"Of the blind model's score gap of {blind.gap:.3f}, {story.effects.symNIE:.3f} goes "
-            f"through fair covariates and {blind.direct_effect_left:.3f} is the direct effect of "
-            "z, learned through proxies. The model trained on fair targets leaves "
+            f"Of the blind model's score gap of {blind.gap:.3f}, {story.effects.explained:.3f} "
+            f"goes through fair covariates and {blind.direct_effect_left:.3f} is the direct effect "
+            "of z, learned through proxies. The model trained on fair targets leaves "
             f"{fair.direct_effect_left:+.3f} of it and keeps an accuracy of {fair.accuracy:.3f}, "
             f"the direct-effect penalty leaves {penalty.direct_effect_left:+.3f}; parity also "
             "removes what is fair."

@@ -329,9 +329,9 @@ def forest(estimates: Mapping[str, Estimate]) -> list[str]:
 
     Examples
     --------
-    >>> for line in forest({"D0": Estimate(0.8, 0.1, 0.6, 1.0)}):
+    >>> for line in forest({"direct_reference": Estimate(0.8, 0.1, 0.6, 1.0)}):
     ...     print(line)
-    D0 │                                ━━━━━━━━━━━●━━━━━━━━━━━
+    direct_reference │                                ━━━━━━━━━━━●━━━━━━━━━━━
        0                                                 +1.000
     """
     numbers = [0.0, *(end for each in estimates.values() for end in (each.low, each.high))]

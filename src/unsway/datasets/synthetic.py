@@ -98,7 +98,7 @@ _DEFINITIONS = (
     World("poor_overlap", proxy_shift=2.0),
     World("imbalanced", probability_z=0.1, intercept=-3.8),
     World("no_direct_effect", direct_effect=0.0),
-    # 4 indirect variables x shift 1 x coefficient .25 = +1: z's two effects cancel and ATE = 0.
+    # 4 indirect variables x shift 1 x coefficient .25 = +1: z's two effects cancel and total = 0.
     World("opposed_effects", direct_effect=-1.0),
     World("many_noise_features", n_noise=50),
 )
@@ -110,35 +110,37 @@ class TrueEffects:
     """The effects of z on y in the population, "z=1 minus z=0".
 
     With m(z,z') = E[E[y|z,X] | Z=z'], the gap between the groups splits into a direct and an
-    indirect part, ATE = D0 + d1 = D1 + d0. They are what an estimate or an audit should recover.
+    indirect part, direct_reference + indirect_group = direct_group + indirect_reference. They are
+    what an estimate or an audit should recover.
 
     Parameters
     ----------
-    ATE : float
+    total : float
         E[y|z=1] - E[y|z=0] = m(1,1) - m(0,0).
-    D0, D1 : float
+    direct_reference, direct_group : float
         Natural direct effects on the z=0 and the z=1 population, m(1,z) - m(0,z).
-    d0, d1 : float
+    indirect_reference, indirect_group : float
         Natural indirect effects, m(z,1) - m(z,0).
-    symNIE : float
-        (d0 + d1)/2, the gap of the fair score.
-    E_CDE : float
-        E[P(y=1|X,1) - P(y=1|X,0)] over the whole population, P(z=0) D0 + P(z=1) D1.
+    explained : float
+        (indirect_reference + indirect_group)/2, the gap of the fair score.
+    direct_everyone : float
+        E[P(y=1|X,1) - P(y=1|X,0)] over the whole population: P(z=0) direct_reference +
+        P(z=1) direct_group.
 
     Examples
     --------
     >>> effects = make_synthetic(1, random_state=0).effects
-    >>> round(effects.D0 + effects.d1, 6), round(effects.symNIE, 6)
+    >>> round(effects.direct_reference + effects.indirect_group, 6), round(effects.explained, 6)
     (0.375364, 0.166075)
     """
 
-    ATE: float
-    D0: float
-    D1: float
-    d0: float
-    d1: float
-    symNIE: float
-    E_CDE: float
+    total: float
+    direct_reference: float
+    direct_group: float
+    indirect_reference: float
+    indirect_group: float
+    explained: float
+    direct_everyone: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -158,7 +160,8 @@ class SyntheticData:
     propensity : array of float64, shape (n,)
         P(z=1|X).
     fair_score : array of float64, shape (n,)
-        (P(y=1|X,z=1) + P(y=1|X,z=0))/2. In the population its gap between the groups is symNIE.
+        (P(y=1|X,z=1) + P(y=1|X,z=0))/2. In the population its gap between the groups is
+        `explained`.
     effects : TrueEffects
         The effects in the population, not in these rows.
     world : str
@@ -220,7 +223,7 @@ def make_synthetic(
     Examples
     --------
     >>> data = make_synthetic(1000, random_state=0)
-    >>> round(data.effects.ATE, 6)
+    >>> round(data.effects.total, 6)
     0.375364
     """
     return make_world("paper", n_samples, random_state=random_state)
@@ -252,7 +255,7 @@ def make_world(
     Examples
     --------
     >>> effects = make_world("opposed_effects", 1, random_state=0).effects
-    >>> round(effects.D0, 6), round(effects.d1, 6)
+    >>> round(effects.direct_reference, 6), round(effects.indirect_group, 6)
     (-0.200118, 0.200118)
     """
     n_rows = _whole_number(n_samples, 1, "n_samples must be an int of at least 1")
@@ -294,9 +297,17 @@ def _true_effects(world: World) -> TrueEffects:
     """Integrate the four means m(z,z') and take their contrasts."""
     m00, m10 = _mean_outcomes(world, population=0)
     m01, m11 = _mean_outcomes(world, population=1)
-    D0, D1, d0, d1 = m10 - m00, m11 - m01, m01 - m00, m11 - m10
-    mean_direct = (1 - world.probability_z) * D0 + world.probability_z * D1
-    return TrueEffects(m11 - m00, D0, D1, d0, d1, symNIE=(d0 + d1) / 2, E_CDE=mean_direct)
+    on_reference, on_group = m10 - m00, m11 - m01
+    at_reference, at_group = m01 - m00, m11 - m10
+    return TrueEffects(
+        total=m11 - m00,
+        direct_reference=on_reference,
+        direct_group=on_group,
+        indirect_reference=at_reference,
+        indirect_group=at_group,
+        explained=(at_reference + at_group) / 2,
+        direct_everyone=(1 - world.probability_z) * on_reference + world.probability_z * on_group,
+    )
 
 
 def _mean_outcomes(world: World, population: int) -> tuple[float, float]:

@@ -49,9 +49,13 @@ def estimate_effects(
 ) -> Effects:
     """Estimate what z does to y directly, and what it does through X.
 
-    With m(z,z') = E[ E[y|z,X] | Z=z' ]: D0 = m(1,0)−m(0,0), D1 = m(1,1)−m(0,1),
-    d0 = m(0,1)−m(0,0), d1 = m(1,1)−m(1,0). Columns of X that are common causes of z and y, rather
-    than caused by z, leave D0 and D1 as they are, but count in d0 and d1.
+    Every effect is "group minus reference", z=1 minus z=0. With m(z,z') = E[ E[y|z,X] | Z=z' ]::
+
+        direct_reference = m(1,0) − m(0,0)        direct_group = m(1,1) − m(0,1)
+        indirect_reference = m(0,1) − m(0,0)      indirect_group = m(1,1) − m(1,0)
+
+    Columns of X that are common causes of z and y, rather than caused by z, leave the direct
+    effects as they are, but count in the indirect ones.
 
     Parameters
     ----------
@@ -110,7 +114,8 @@ def estimate_effects(
     >>> effects = estimate_effects(
     ...     people.X, people.y, sensitive_features=people.z, max_extreme_share=1
     ... )
-    >>> effects.D0.low < people.effects.D0 < effects.D0.high
+    >>> direct = effects.direct_reference
+    >>> direct.low < people.effects.direct_reference < direct.high
     True
     """
     _check_choices(method, interval, confidence, n_bootstrap)
@@ -156,7 +161,7 @@ def estimate_effects(
             "n_rows": len(rows.z),
             "n_clipped": nuisances.n_clipped,
         },
-        _explained=found["symNIE"],
+        _explained=found["explained"],
         _z=rows.z,
         _weights=rows.mean_one_weights,
         _replicates=replicates,
@@ -166,11 +171,11 @@ def estimate_effects(
 def direct_effect_left(
     scores: Any, y: Any, sensitive_features: Any, X: Any, **options: Any
 ) -> Estimate:
-    """Return gap(p) − symNIE: how much of the direct effect of z a model's scores still hold.
+    """Return gap(p) − explained: how much of the direct effect of z a model's scores still hold.
 
-    gap(p) = E[p|z=1] − E[p|z=0]; symNIE is what z does to the labels through X. A fair score has 0;
-    where the figure is positive, people with z=1 score higher than X explains, where it is
-    negative, lower. The interval carries the uncertainty of both.
+    gap(p) = E[p|z=1] − E[p|z=0]; what is explained is what z does to the labels through X. A fair
+    score has 0; where the figure is positive, people with z=1 score higher than X explains, where
+    it is negative, lower. The interval carries the uncertainty of both.
 
     Parameters
     ----------
@@ -295,9 +300,9 @@ def _warn_about_overlap(
     warnings.warn(
         f"{seen.share_outside:.0%} of the propensities lie outside [{seen.low:g}, {seen.high:g}] "
         f"(more than {max_extreme_share:.0%}) and {nuisances.n_clipped:,} were clipped to "
-        f"[{clip:g}, {1 - clip:g}]: there people of one level have hardly a counterpart, D0, D1, "
-        "d0, d1, symNIE and E_CDE rest on the outcome models, and their intervals are too short; "
-        "overlap_weighted is the effect these data can tell",
+        f"[{clip:g}, {1 - clip:g}]: there people of one level have hardly a counterpart, every "
+        "effect but total and direct_overlap rests on the outcome models, and its interval is too "
+        "short; direct_overlap is the effect these data can tell",
         OverlapWarning,
         stacklevel=3,
     )

@@ -19,14 +19,14 @@ from .overlap import Overlap
 
 #: What each effect is, in a few words.
 MEANINGS = {
-    "ATE": "whole difference between the groups",
-    "D0": "direct, on people with z=0",
-    "D1": "direct, on people with z=1",
-    "d0": "through the covariates, at z=0",
-    "d1": "through the covariates, at z=1",
-    "symNIE": "through the covariates, mean of d0 and d1",
-    "E_CDE": "direct, mean over everyone",
-    "overlap_weighted": "direct, where the groups overlap",
+    "total": "whole difference between the groups",
+    "direct_reference": "direct, on people with z=0",
+    "direct_group": "direct, on people with z=1",
+    "indirect_reference": "through the covariates, at z=0",
+    "indirect_group": "through the covariates, at z=1",
+    "explained": "through the covariates, mean of both",
+    "direct_everyone": "direct, mean over everyone",
+    "direct_overlap": "direct, where the groups overlap",
 }
 
 
@@ -34,21 +34,25 @@ MEANINGS = {
 class Effects:
     """The effects of z on an outcome, "z=1 minus z=0", each with its uncertainty.
 
-    The whole difference splits in two ways: ATE = D0 + d1 = D1 + d0.
+    The total splits in two ways: into direct_reference + indirect_group, and into
+    direct_group + indirect_reference.
 
     Parameters
     ----------
-    ATE : Estimate
-        E[y|z=1] − E[y|z=0].
-    D0, D1 : Estimate
-        Natural direct effects on the z=0 and the z=1 population: what changing z alone does.
-    d0, d1 : Estimate
-        Natural indirect effects: what the other group's covariates do, z held at 0 and at 1.
-    symNIE : Estimate
-        ½(d0 + d1), the difference a fair score shows.
-    E_CDE : Estimate
+    total : Estimate
+        E[y|z=1] − E[y|z=0], the whole difference between the groups.
+    direct_reference, direct_group : Estimate
+        Natural direct effects on the reference (z=0) and on the group (z=1): what changing z alone
+        does to them.
+    indirect_reference, indirect_group : Estimate
+        Natural indirect effects: what the other group's covariates do, z held at the reference and
+        at the group.
+    explained : Estimate
+        ½(indirect_reference + indirect_group), the difference that the covariates explain and that
+        a fair score shows.
+    direct_everyone : Estimate
         The direct effect averaged over everyone.
-    overlap_weighted : Estimate
+    direct_overlap : Estimate
         The direct effect averaged with weights b(1−b): on people who could be of either group.
     levels : tuple
         What z = 0 and z = 1 stand for.
@@ -60,14 +64,14 @@ class Effects:
         How the estimates were made.
     """
 
-    ATE: Estimate
-    D0: Estimate
-    D1: Estimate
-    d0: Estimate
-    d1: Estimate
-    symNIE: Estimate
-    E_CDE: Estimate
-    overlap_weighted: Estimate
+    total: Estimate
+    direct_reference: Estimate
+    direct_group: Estimate
+    indirect_reference: Estimate
+    indirect_group: Estimate
+    explained: Estimate
+    direct_everyone: Estimate
+    direct_overlap: Estimate
     levels: tuple[Any, ...]
     overlap: Overlap
     nuisances: Nuisances
@@ -88,11 +92,11 @@ class Effects:
         for the NDE; the first has the opposite sign.
         """
         return {
-            "ATE": self.ATE,
-            "NDE(0)": -self.D0,
-            "NDE(1)": self.D1,
-            "NIE(0)": -self.d0,
-            "NIE(1)": self.d1,
+            "ATE": self.total,
+            "NDE(0)": -self.direct_reference,
+            "NDE(1)": self.direct_group,
+            "NIE(0)": -self.indirect_reference,
+            "NIE(1)": self.indirect_group,
         }
 
     def as_pearl(self) -> dict[str, Estimate]:
@@ -101,18 +105,18 @@ class Effects:
         The total effect is NDE(0) − NIE(1), and NIE(0) − NDE(1).
         """
         return {
-            "TE": self.ATE,
-            "NDE(0)": self.D0,
-            "NDE(1)": -self.D1,
-            "NIE(0)": self.d0,
-            "NIE(1)": -self.d1,
+            "TE": self.total,
+            "NDE(0)": self.direct_reference,
+            "NDE(1)": -self.direct_group,
+            "NIE(0)": self.indirect_reference,
+            "NIE(1)": -self.indirect_group,
         }
 
     def direct_effect_left(self, scores: Any) -> Estimate:
-        """Return gap(p) − symNIE for a model's scores of the same rows: what z still does directly.
+        """Return gap(p) − explained for a model's scores p: what z still does directly.
 
-        The interval carries the uncertainty of the scores' gap and of symNIE together. The effects
-        must be those on the labels, not on scores.
+        The scores must be those of the same rows, and the effects those on the labels. The interval
+        carries the uncertainty of the scores' gap and of the explained one together.
 
         Examples
         --------
@@ -144,7 +148,7 @@ class Effects:
                     for k in range(len(self._replicates))
                 )
             ]
-            explained = self._replicates[:, EFFECTS.index("symNIE")]
+            explained = self._replicates[:, EFFECTS.index("explained")]
             se = float(np.std(gaps - explained, ddof=1))
         return Estimate.normal(left.value, se, self.settings["confidence"])
 
@@ -187,12 +191,12 @@ class Effects:
 
     def __repr__(self) -> str:
         lines = [f"{self._title()} ({self._about()})"]
-        lines.append(f"{'':<18}{'estimate':>9}{'se':>9}{'low':>9}{'high':>9}")
+        lines.append(f"{'':<20}{'estimate':>9}{'se':>9}{'low':>9}{'high':>9}")
         for name, each in self.estimates().items():
             numbers = "".join(
                 f"{value:>9.4f}" for value in (each.estimate, each.se, each.low, each.high)
             )
-            lines.append(f"{name:<18}{numbers}   {MEANINGS[name]}")
+            lines.append(f"{name:<20}{numbers}   {MEANINGS[name]}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -17,7 +17,16 @@ from .nuisance import Nuisances
 from .surrogate import SurrogateDesign
 
 #: The effects, in the order they are told.
-EFFECTS = ("ATE", "D0", "D1", "d0", "d1", "symNIE", "E_CDE", "overlap_weighted")
+EFFECTS = (
+    "total",
+    "direct_reference",
+    "direct_group",
+    "indirect_reference",
+    "indirect_group",
+    "explained",
+    "direct_everyone",
+    "direct_overlap",
+)
 
 
 @dataclass(frozen=True)
@@ -163,6 +172,14 @@ class MeanOutcome(Protocol):
 def contrasts(mean: MeanOutcome, everyone: Mean, overlap: Mean) -> Effect:
     """Return every effect from the four means m(z,z') and the two averages of the direct effect."""
     m00, m01, m10, m11 = mean(0, 0), mean(0, 1), mean(1, 0), mean(1, 1)
-    d0, d1 = m01 - m00, m11 - m10
-    values = (m11 - m00, m10 - m00, m11 - m01, d0, d1, (d0 + d1) * 0.5, everyone, overlap)
-    return dict(zip(EFFECTS, values, strict=True))
+    at_reference, at_group = m01 - m00, m11 - m10
+    return {
+        "total": m11 - m00,
+        "direct_reference": m10 - m00,
+        "direct_group": m11 - m01,
+        "indirect_reference": at_reference,
+        "indirect_group": at_group,
+        "explained": (at_reference + at_group) * 0.5,
+        "direct_everyone": everyone,
+        "direct_overlap": overlap,
+    }

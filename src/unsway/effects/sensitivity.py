@@ -6,7 +6,7 @@ step from z to y that X does not hold. The first makes the estimate wrong; the s
 "direct as far as X can tell". Nothing here says whether such a U exists, only how strong it must
 be. Strength is a partial R²: `r2_z` is the share U explains of what X leaves of z, `r2_y` of what
 z and X leave of y. The effect is the coefficient of z in a linear regression of y on z and X, which
-weighs people by overlap; it is neither D0 nor D1.
+weighs people by overlap; it is neither direct_reference nor direct_group.
 
 References
 ----------

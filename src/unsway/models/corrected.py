@@ -28,7 +28,7 @@ class DirectEffectCorrector(WrappedClassifier):
 
         f*(X) = E[y | X] + s·(½ − b(X))·MFCDE(b(X))
 
-    At s = 1 its gap between the groups is symNIE, the part that goes through X. No loss is
+    At s = 1 its gap between the groups is the explained one, which goes through X. No loss is
     changed and nothing is trained twice, which makes it a baseline for the penalised models and a
     way to correct a classifier that takes no loss of ours. z is needed in ``fit`` alone.
 
@@ -44,7 +44,7 @@ class DirectEffectCorrector(WrappedClassifier):
         s, from 0 (the estimator's own score) to 1 (the whole correction).
     calibrate : bool
         Whether E[y − p | b], what the estimator's score p misses along b, is added as well. The gap
-        is symNIE only if nothing is missed there.
+        is explained only if nothing is missed there.
     max_clipped_share : float
         Warn when a larger share of the training rows has a score outside [0, 1].
     positive_level : optional

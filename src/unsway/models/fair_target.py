@@ -64,7 +64,7 @@ class FairTargetClassifier(WrappedClassifier):
     >>> data = make_synthetic(2_000, random_state=0)
     >>> model = FairTargetClassifier(LogisticRegression())
     >>> p = model.fit(data.X, data.y, sensitive_features=data.z).predict_proba(data.X)[:, 1]
-    >>> abs(score_gap(data.y, p, sensitive_features=data.z) - data.effects.symNIE) < 0.03
+    >>> abs(score_gap(data.y, p, sensitive_features=data.z) - data.effects.explained) < 0.03
     True
     """
 

@@ -34,8 +34,9 @@ class MarginalizedClassifier(WrappedClassifier):
         f(X) = w₀·P(y=1 | X, z=0) + w₁·P(y=1 | X, z=1)
 
     A model blind to z weighs the levels by b(X) = P(z | X) instead, and so lets X stand in for z.
-    With weights ½ and ½ the gap between the groups is symNIE = ½(d0 + d1), the part of the labels'
-    gap that goes through X; with other weights it is w₀·d0 + w₁·d1.
+    With weights ½ and ½ the gap between the groups is the explained part of the labels' gap, which
+    goes through X, ½(indirect_reference + indirect_group); with other weights it is
+    w₀·indirect_reference + w₁·indirect_group.
 
     z is needed in ``fit`` alone: a score looks at both levels.
 

@@ -53,7 +53,7 @@ def plot_story(story: Story) -> Any:
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     names = [chapter.model for chapter in story.chapters]
     left.bar(names, [chapter.gap for chapter in story.chapters], width=0.55, color=BLUE)
-    left.axhline(story.effects.symNIE, color=VERMILION, linewidth=1.4, label="fair gap")
+    left.axhline(story.effects.explained, color=VERMILION, linewidth=1.4, label="fair gap")
     _finish(left, "Gap in mean score, z=1 minus z=0")
     for shift, role in enumerate(("safe", "indirect", "proxy")):
         places = [place + (shift - 1) * 0.26 for place in range(len(names))]

@@ -85,7 +85,7 @@ def _judge(name: str, model: Any, test: SyntheticData) -> Chapter:
         accuracy=float(np.mean((p > 0.5) == test.y)),
         spd=selection_rate_difference(test.y, p, sensitive_features=test.z),
         gap=gap,
-        direct_effect_left=gap - test.effects.symNIE,
+        direct_effect_left=gap - test.effects.explained,
         distance_to_fair=float(np.sqrt(np.mean((p - test.fair_score) ** 2))),
         **mean_coefficients(model.coef_[0], test),
     )

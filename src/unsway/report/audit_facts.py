@@ -120,8 +120,8 @@ class AuditFacts:
 
     @property
     def label_direct(self) -> float | None:
-        """The direct part of the labels' gap, ATE − symNIE: the other end of its bar."""
-        whole, through = self.effect("ATE")["estimate"], self.effect("symNIE")["estimate"]
+        """The direct part of the labels' gap, total − explained: the other end of its bar."""
+        whole, through = self.effect("total")["estimate"], self.effect("explained")["estimate"]
         return None if whole is None or through is None else whole - through
 
     @property

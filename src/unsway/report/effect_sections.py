@@ -12,14 +12,14 @@ from .words import Moving, Table, estimate, interval, number, points, shown
 
 #: Effects in the order of their table: what kind they are and what they say.
 EFFECTS = {
-    "ATE": ("whole", "whole, between the groups"),
-    "symNIE": ("through covariates", "through covariates, mean"),
-    "d0": ("through covariates", "through covariates, at z = 0"),
-    "d1": ("through covariates", "through covariates, at z = 1"),
-    "E_CDE": ("direct", "direct, mean over everyone"),
-    "D0": ("direct", "direct, people with z = 0"),
-    "D1": ("direct", "direct, people with z = 1"),
-    "overlap_weighted": ("direct", "direct, where the groups overlap"),
+    "total": ("whole", "whole, between the groups"),
+    "explained": ("through covariates", "through covariates, mean"),
+    "indirect_reference": ("through covariates", "through covariates, at z = 0"),
+    "indirect_group": ("through covariates", "through covariates, at z = 1"),
+    "direct_everyone": ("direct", "direct, mean over everyone"),
+    "direct_reference": ("direct", "direct, people with z = 0"),
+    "direct_group": ("direct", "direct, people with z = 1"),
+    "direct_overlap": ("direct", "direct, where the groups overlap"),
 }
 THROUGH, DIRECT = "through the covariates", "directly"
 
@@ -77,17 +77,17 @@ def decomposition(audits: Audits, start: int) -> Chart:
         {**bar, "position": place}
         for place, audit in enumerate(audits)
         for bar in (
-            *bars("labels", audit.effect("symNIE")["estimate"], audit.effect("ATE")["estimate"],
-                  audit.label_direct),
-            *bars("scores", audit.effect("symNIE")["estimate"],
+            *bars("labels", audit.effect("explained")["estimate"],
+                  audit.effect("total")["estimate"], audit.label_direct),
+            *bars("scores", audit.effect("explained")["estimate"],
                   audit.metric("score_gap")["estimate"], audit.left["estimate"]),
         )
     ]  # fmt: skip
-    through = moved(audits, start, lambda a: estimate(a.effect("symNIE")))
+    through = moved(audits, start, lambda a: estimate(a.effect("explained")))
     cells = [
         (
             "labels",
-            moved(audits, start, lambda a: estimate(a.effect("ATE"))),
+            moved(audits, start, lambda a: estimate(a.effect("total"))),
             through,
             moved(audits, start, lambda a: points(a.label_direct)),
         ),

@@ -100,7 +100,7 @@ def _title(facts: FrontierFacts) -> str:
 
 def _sections(facts: FrontierFacts, audits: Audits, start: int) -> list[Section]:
     found = [tradeoff_section(facts, start)]
-    if facts.effect("symNIE")["estimate"] is not None:
+    if facts.effect("explained")["estimate"] is not None:
         found.append(effects_section(facts, start))
     found.append(parts_section(facts, start))
     if audits:
@@ -192,7 +192,7 @@ def _sentences(facts: FrontierFacts, place: int) -> Iterator[str]:
     )
     if left["estimate"] is not None:
         yield (
-            f"The covariates account for {points(facts.effect('symNIE')['estimate'])}; what is "
+            f"The covariates account for {points(facts.effect('explained')['estimate'])}; what is "
             f"left of the direct effect is {estimate(left)}: {_judge(facts, left)}."
         )
     yield (

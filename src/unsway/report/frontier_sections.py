@@ -124,8 +124,8 @@ def effects_section(facts: FrontierFacts, start: int) -> Section:
 
 
 def _decomposition(facts: FrontierFacts, start: int) -> Chart:
-    through = facts.effect("symNIE")["estimate"]
-    labels = list(bars("labels", through, facts.effect("ATE")["estimate"], facts.label_direct))
+    through = facts.effect("explained")["estimate"]
+    labels = list(bars("labels", through, facts.effect("total")["estimate"], facts.label_direct))
     rows = [
         {**bar, "position": place}
         for place in range(len(facts.strengths))
@@ -138,7 +138,7 @@ def _decomposition(facts: FrontierFacts, start: int) -> Chart:
     ]
     places = range(len(facts.strengths))
     cells: list[Sequence[str | Moving]] = [
-        ("labels", estimate(facts.effect("ATE")), points(through), points(facts.label_direct)),
+        ("labels", estimate(facts.effect("total")), points(through), points(facts.label_direct)),
         (
             "scores",
             Moving([points(facts.value(place, "score_gap")) for place in places], start),

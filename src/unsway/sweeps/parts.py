@@ -24,8 +24,8 @@ _SMALLEST = float(np.finfo(np.float64).eps)
 class Judge:
     """The effects of z on the labels, and where among their rows the scores of a part belong.
 
-    symNIE belongs to the labels, not to a model, so that it may be estimated on more rows than the
-    scores are of; the gap of the scores is that of their own rows.
+    What is explained belongs to the labels, not to a model: it may be estimated on more rows than
+    the scores are of; the gap of the scores is that of their own rows.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Judge:
     places: Index | None = field(default=None, repr=False)
 
     def left(self, scores: Floats) -> Estimate:
-        """Return gap(p) − symNIE with its interval."""
+        """Return gap(p) − explained with its interval."""
         if self.places is None:
             return self.effects.direct_effect_left(scores)
         return self.effects.direct_effect_left(self._spread(scores))

@@ -261,7 +261,9 @@ class Sweep:
             if fitted is not None:
                 at = _at(fitted, criterion, inputs.fit_rows, chosen, here)
             judge = None
-            if name != "train" and inputs.effects is not None:  # symNIE: on all rows there are
+            if (
+                name != "train" and inputs.effects is not None
+            ):  # of the labels: on all rows there are
                 scored = None if inputs.folds else chosen
                 judge, note = judge_of(rows, inputs.effects, name, scored)
                 self._note(note)

@@ -1,8 +1,8 @@
 """Store what DoubleML's interactive regression model says about Adult and two synthetic worlds.
 
 Needs DoubleML beside unsway. Learners, folds and clipping are those the test gives to
-`estimate_effects`. DoubleML's ATE is our E_CDE, its ATTE our D1, and its ATTE with the levels of z
-turned around our D0 with the sign turned.
+`estimate_effects`. DoubleML's ATE is our direct_everyone, its ATTE our direct_group, and its
+ATTE with the levels of z turned around our direct_reference with the sign turned.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def compute() -> dict[str, Any]:
         effect, turned = fitted("ATE", z), fitted("ATTE", 1 - z)
         on_ones = fitted("ATTE", z)
         found[case] = {
-            "E_CDE": {"estimate": effect[0], "se": effect[1]},
-            "D1": {"estimate": on_ones[0], "se": on_ones[1]},
-            "D0": {"estimate": -turned[0], "se": turned[1]},
+            "direct_everyone": {"estimate": effect[0], "se": effect[1]},
+            "direct_group": {"estimate": on_ones[0], "se": on_ones[1]},
+            "direct_reference": {"estimate": -turned[0], "se": turned[1]},
         }
     return found
 

@@ -40,11 +40,11 @@ def compute() -> dict[str, Any]:
         "slope": slope,
         "shift": shift,
         "spread": spread,
-        "D0": mean(1, 0) - mean(0, 0),
-        "D1": mean(1, 1) - mean(0, 1),
-        "d0": mean(0, 1) - mean(0, 0),
-        "d1": mean(1, 1) - mean(1, 0),
-        "ATE": mean(1, 1) - mean(0, 0),
+        "direct_reference": mean(1, 0) - mean(0, 0),
+        "direct_group": mean(1, 1) - mean(0, 1),
+        "indirect_reference": mean(0, 1) - mean(0, 0),
+        "indirect_group": mean(1, 1) - mean(1, 0),
+        "total": mean(1, 1) - mean(0, 0),
         "nu": nu.round(6).tolist(),
     }
 
