@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_array
 
 from .checks import is_missing
 
+#: What a missing category reads as.
+MISSING = "(missing)"
 #: Engines keep single precision; a larger number would be infinite there.
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -47,7 +49,7 @@ def columns(X: Any) -> Iterator[Column]:
                 yield Column(str(series.name), values, categorical=False)
             else:
                 texts = series.cast(nw.String).to_numpy().astype(object)
-                texts[series.is_null().to_numpy()] = "(missing)"  # pandas 2 casts None to "None"
+                texts[series.is_null().to_numpy()] = MISSING  # pandas 2 casts None to "None"
                 yield Column(str(series.name), texts, categorical=True)
         return
     array = np.asarray(X)
@@ -61,7 +63,7 @@ def _array_column(name: str, values: NDArray[Any]) -> Column:
     try:
         return Column(name, values.astype(np.float64), categorical=False)
     except (TypeError, ValueError):
-        texts = ["(missing)" if is_missing(value) else str(value) for value in values]
+        texts = [MISSING if is_missing(value) else str(value) for value in values]
         return Column(name, np.array(texts, dtype=object), categorical=True)
 
 
@@ -193,7 +195,7 @@ class CodedTable:
             if levels is None:
                 yield Column(name, values.astype(np.float64), categorical=False)
                 continue
-            texts = np.array([*levels, "(missing)"], dtype=object)
+            texts = np.array([*levels, MISSING], dtype=object)
             codes = np.where(np.isnan(values), len(levels), values).astype(np.intp)
             yield Column(name, texts[codes], categorical=True)
 
@@ -214,7 +216,7 @@ def _is_numeric_array(X: Any) -> bool:
 
 
 def _levels(column: Column) -> tuple[str, ...]:
-    return tuple(sorted({str(level) for level in column.values} - {"(missing)"}))
+    return tuple(sorted({str(level) for level in column.values} - {MISSING}))
 
 
 def _codes(values: NDArray[Any], levels: tuple[str, ...]) -> NDArray[np.float64]:

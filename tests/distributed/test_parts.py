@@ -19,11 +19,11 @@ from unsway.core import Penalty
 from unsway.core.newton import LinearProblem
 from unsway.criteria import FairTarget
 from unsway.distributed import Collective, Part, fit_here
-from unsway.distributed.linear import EncodedRows, Encoding
 from unsway.distributed.nuisances import SharedRegression
 from unsway.distributed.rows import Facts, Layout
 from unsway.effects import Fitting, IllPosedSurrogateError, Nuisances, SurrogateDesign
 from unsway.effects.conditional import corrected_effect, fit_correction
+from unsway.effects.encoding import TableEncoder
 from unsway.folds import draws
 from unsway.tables import CodedTable, EngineTable
 
@@ -87,11 +87,10 @@ def regression(table, target, weights, reduce=whole):
 
 def test_the_logistic_regression_is_scikit_learns():
     table, target, weights = mixed_table()
-    encoding = Encoding.of(table, whole)
-    design = EncodedRows(table.matrix, encoding)[:]
+    design = TableEncoder(whole).fit(table).transform(table)
     theirs = LogisticRegression(tol=1e-10, max_iter=1_000).fit(design, target, weights)
     expected = theirs.predict_proba(design)[:, 1]
-    assert encoding.width == 1 + 1 + 3  # number, missing, levels
+    assert design.shape[1] == 1 + 1 + 3  # number, missing, levels
     np.testing.assert_allclose(regression(table, target, weights)[1], expected, atol=1e-6)
 
 
@@ -111,7 +110,7 @@ def test_the_logistic_regression_of_three_workers_is_that_of_one():
 def test_a_regression_on_some_rows_is_that_of_these_rows_alone():
     table, target, weights = mixed_table()
     learner, half = SharedRegression(rows_of(table, target, target), whole), np.arange(0, 1_000, 2)
-    design = EncodedRows(table.matrix, learner.encode)[:][half]
+    design = learner.encode(table)[half]
     theirs = LogisticRegression(tol=1e-10, max_iter=1_000)
     theirs.fit(design, target[half], weights[half])
     found = learner.predict_rows(learner.fit(target, half, weights), half)

@@ -14,9 +14,10 @@ from contracts import (
 )
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from spread import in_threads
 
 from unsway.effects.encoding import TableEncoder
-from unsway.tables import take
+from unsway.tables import EngineTable, take
 
 
 def dense(matrix):
@@ -153,3 +154,17 @@ def test_text_where_numbers_were_is_refused_by_the_name_of_its_column():
 def test_an_encoder_that_has_seen_nothing_encodes_nothing():
     with pytest.raises(NotFittedError):
         TableEncoder().transform(np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize("cuts", [(slice(0, 240),), (slice(0, 9), slice(9, 9), slice(9, 240))])
+def test_workers_encode_their_rows_as_one_process_encodes_all(cuts):
+    columns, _ = mixed_columns()
+    table = EngineTable.of(as_pandas(columns)).code(as_pandas(columns))
+    alone = dense(TableEncoder(lambda sums: sums).fit(table).transform(table))
+
+    def work(rank, reduce):
+        mine = take(table, cuts[rank])
+        return dense(TableEncoder(reduce).fit(mine).transform(mine))
+
+    together = in_threads(len(cuts), work)
+    assert_close(np.vstack(together), alone, 1e-12)

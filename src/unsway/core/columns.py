@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .penalty import identity
 
@@ -51,16 +52,16 @@ class StandardColumns:
     ) -> Self:
         """Measure the columns, each row counting by its weight.
 
-        X is an array, or what gives blocks of rows by slices and has its products. Where the rows
-        are spread over workers, ``reduce`` sums over all of them.
+        X is an array or a sparse matrix, of which no more than a block is ever dense. Where the
+        rows are spread over workers, ``reduce`` sums over all of them.
         """
-        w = np.ones(len(X)) if weights is None else weights
-        sums = reduce(np.append(_pull_back(X, w), w.sum()))
+        w = np.ones(X.shape[0]) if weights is None else weights
+        sums = reduce(np.append(X.T @ w, w.sum()))
         total = sums[-1]
         center = sums[:-1] / total if intercept else np.zeros(X.shape[1])
         squares = np.zeros(X.shape[1])
         for rows in _blocks(X):
-            squares += w[rows] @ (X[rows] - center) ** 2
+            squares += w[rows] @ (_dense(X[rows]) - center) ** 2
         spread = np.sqrt(reduce(squares) / total)
         scale = np.where(spread > _CONSTANT * abs(center), spread, 1.0)
         return cls(X, center, scale, intercept, reduce)
@@ -74,7 +75,7 @@ class StandardColumns:
 
     def pull_back(self, rows: Floats) -> Floats:
         """Return Zᵀ·rows."""
-        sums = self.reduce(np.append(_pull_back(self.X, rows), rows.sum()))
+        sums = self.reduce(np.append(self.X.T @ rows, rows.sum()))
         total = sums[-1]
         scaled = (sums[:-1] - self.center * total) / self.scale
         return np.append(scaled, total if self.intercept else 0.0)
@@ -84,7 +85,7 @@ class StandardColumns:
         p = self.X.shape[1]
         square = np.zeros((p + 1, p + 1))
         for part in _blocks(self.X):
-            block = self.X[part] - self.center
+            block = _dense(self.X[part]) - self.center
             square[:p, :p] += block.T @ (rows[part, None] * block)
         square[:p, :p] = self.reduce(square[:p, :p]) / np.outer(self.scale, self.scale)
         crossed = self.pull_back(rows)
@@ -102,12 +103,11 @@ class StandardColumns:
         return np.append(raw[:-1] * self.scale, intercept)
 
 
-def _pull_back(X: Any, rows: Floats) -> Floats:
-    """Return Xᵀ·rows."""
-    return np.asarray(X.pull_back(rows) if hasattr(X, "pull_back") else X.T @ rows)
+def _dense(block: Any) -> Floats:
+    return np.asarray(block.toarray() if sparse.issparse(block) else block)
 
 
 def _blocks(X: Any) -> Iterator[slice]:
     size = max(64, _BLOCK_VALUES // X.shape[1])
-    for first in range(0, len(X), size):
+    for first in range(0, X.shape[0], size):
         yield slice(first, first + size)

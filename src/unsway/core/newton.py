@@ -53,7 +53,7 @@ class LinearProblem:
     objective : Objective
         f, a function of the margin.
     X : array of shape (n, p)
-        Covariates; also what gives blocks of them by slices (see `StandardColumns`).
+        Covariates, also sparse (see `StandardColumns`).
     l2 : float
         Weight of the squared norm; the intercept is free.
     fit_intercept : bool

@@ -7,7 +7,7 @@ fitted on summed derivatives.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -19,13 +19,13 @@ from ..checks import check_choice, check_integer
 from ..core import LogLoss, Objective, Penalty
 from ..core.newton import LinearProblem
 from ..effects import CrossFit, Fitting
+from ..effects.encoding import TableEncoder
 from ..effects.nuisance import ScoreModel, Stack
 from ..folds import draws
 from ..models.xgboost import matrix_options, training_matrix, xgboost
 from ..rows import Rows
 from ..tables import EngineTable
 from .collective import Collective
-from .linear import EncodedRows, Encoding
 from .rows import ties_of
 
 #: Models of the propensity that `DirectEffect` rests on.
@@ -189,9 +189,10 @@ class SharedRegression:
     """A logistic regression with a ridge, fitted on derivatives that all processes sum."""
 
     def __init__(self, rows: Rows, reduce: Any) -> None:
-        self._reduce = reduce
-        self.encode = Encoding.of(rows.X, reduce)
-        self._design = EncodedRows(rows.X.matrix, self.encode)
+        encoder = TableEncoder(reduce).fit(rows.X)
+        self._reduce, self._design = reduce, encoder.transform(rows.X)
+        encoder.reduce = None  # what was summed is known, and models that are kept need no workers
+        self.encode = encoder.transform
 
     def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedRegression:
         """Minimise Σ w·log-loss + ½‖β‖² over these rows of all processes, the intercept free."""
@@ -209,7 +210,7 @@ class SharedRegression:
 
     def predict_rows(self, model: Any, rows: Index) -> Floats:
         """Return the predictions for rows of the learner's own table."""
-        return model.predict(replace(self._design, matrix=self._design.matrix[rows]))
+        return model.predict(self._design[rows])
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ class FittedRegression:
 
     weights: Floats
 
-    def predict(self, table: EncodedRows) -> Floats:
+    def predict(self, table: Any) -> Floats:
         """Return P(1) of each row."""
         return np.asarray(expit(table @ self.weights[:-1] + self.weights[-1]))
 

@@ -1,20 +1,24 @@
-"""Any table as a numeric matrix, for nuisance models that take nothing else."""
+"""Any table as a numeric matrix, for models that take nothing else.
+
+Missing values reach the nuisance models here: a number becomes the median, with a column that says
+so, and a category becomes a level of its own.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from ..tables import Column, columns
+from .._typing import Floats, Index, Reduce
+from ..core.penalty import identity
+from ..tables import MISSING, CodedTable, Column, columns
 
 #: A matrix with a smaller share of numbers other than 0 is held sparse.
 SPARSE_SHARE = 0.25
@@ -28,6 +32,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     or 1 is left so, whether it came one-hot or became it here: scaled, a rare level would count for
     more than a frequent one, and a wide table could not be sparse.
 
+    Parameters
+    ----------
+    reduce : callable, optional
+        Sums a small array over the workers that share the rows, which then have coded tables. A
+        median cannot be summed: missing numbers become the mean.
+
     Examples
     --------
     >>> import numpy as np
@@ -35,22 +45,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     [[-1.22, 0.0], [1.22, 0.0], [0.0, 1.0]]
     """
 
+    def __init__(self, reduce: Reduce | None = None) -> None:
+        self.reduce = reduce
+
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn medians, scales and levels."""
-        table = list(columns(X))
+        table, reduce = list(columns(X)), self.reduce or identity
         self.numeric_ = [column.name for column in table if not column.categorical]
-        self.categorical_ = [column.name for column in table if column.categorical]
-        self.numbers_ = self.levels_ = None
-        self.sparse_ = bool(self.categorical_)
+        self.numbers_, self.sparse_ = None, False
         if self.numeric_:
-            imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-            self.numbers_ = make_pipeline(imputer, _Scaler())
-            matrix = self.numbers_.fit_transform(_numbers(table, self.numeric_))
-            self.sparse_ |= np.count_nonzero(matrix) < SPARSE_SHARE * matrix.size
-        if self.categorical_:
-            self.levels_ = OneHotEncoder(handle_unknown="ignore")
-            texts = [column.values for column in table if column.categorical]
-            self.levels_.fit(np.column_stack(texts))
+            numbers = _numbers(table, self.numeric_)
+            self.numbers_ = _Numbers.of(numbers, self.reduce)
+            scaled = self.numbers_(numbers)
+            filled, size = reduce(np.array([float(np.count_nonzero(scaled)), float(scaled.size)]))
+            self.sparse_ = bool(filled < SPARSE_SHARE * size)
+        known = X.layout.levels if isinstance(X, CodedTable) else {}
+        self.levels_ = {
+            column.name: _levels(column, known.get(column.name), reduce)
+            for column in table
+            if column.categorical
+        }
+        self.sparse_ |= bool(self.levels_)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -59,22 +74,82 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table = list(columns(X))
         parts = []
         if self.numbers_ is not None:
-            numbers = self.numbers_.transform(_numbers(table, self.numeric_))
+            numbers = self.numbers_(_numbers(table, self.numeric_))
             parts.append(sparse.csr_matrix(numbers) if self.sparse_ else numbers)
-        if self.levels_ is not None:
-            texts = map(_texts, _select(table, self.categorical_), self.levels_.categories_)
-            parts.append(self.levels_.transform(np.column_stack(list(texts))))
+        parts.extend(
+            _one_hot(column, self.levels_[column.name])
+            for column in _select(table, list(self.levels_))
+        )
         return sparse.hstack(parts, format="csr") if self.sparse_ else parts[0]
 
+    def owners(self) -> list[str]:
+        """Return the column of X behind each column of the encoded table."""
+        marked = [] if self.numbers_ is None else [self.numeric_[k] for k in self.numbers_.marked]
+        levels = [name for name, levels in self.levels_.items() for _ in levels]
+        return [*self.numeric_, *marked, *levels]
 
-class _Scaler(StandardScaler):
-    """Standardises columns, but for those that hold 0 and 1 alone."""
 
-    def fit(self, X: NDArray[np.float64], y: None = None) -> Self:
-        super().fit(X)
-        flags = ((X == 0) | (X == 1)).all(axis=0) & (self.var_ > 0)
-        self.mean_[flags], self.scale_[flags] = 0.0, 1.0
-        return self
+@dataclass(frozen=True)
+class _Numbers:
+    """How columns of numbers are filled, marked and scaled; those of 0 and 1 alone are not."""
+
+    fill: Floats
+    marked: Index
+    center: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, matrix: Floats, reduce: Reduce | None) -> _Numbers:
+        total = reduce or identity
+        known = ~np.isnan(matrix)
+        zeroed = np.where(known, matrix, 0.0)
+        count, rows, sums = total(
+            np.stack([known.sum(axis=0), np.full(matrix.shape[1], len(matrix)), zeroed.sum(axis=0)])
+        )
+        fill = sums / np.maximum(count, 1)
+        if reduce is None:
+            empty = ~known.any(axis=0)
+            fill = np.nanmedian(np.where(empty, 0.0, matrix), axis=0)
+        filled = np.where(known, matrix, fill)
+        mean = total(filled.sum(axis=0)) / np.maximum(rows, 1)
+        squares, others = total(
+            np.stack([((filled - mean) ** 2).sum(axis=0), ((filled != 0) & (filled != 1)).sum(0)])
+        )
+        spread = np.sqrt(squares / np.maximum(rows, 1))
+        constant = spread <= 10 * np.finfo(float).eps * np.abs(mean)
+        plain = (others == 0) & ~constant
+        return cls(
+            fill,
+            np.flatnonzero(count < rows),
+            np.where(plain, 0.0, mean),
+            np.where(plain | constant, 1.0, spread),
+        )
+
+    def __call__(self, matrix: Floats) -> Floats:
+        missing = np.isnan(matrix)
+        scaled = (np.where(missing, self.fill, matrix) - self.center) / self.scale
+        return np.hstack([scaled, missing[:, self.marked]])
+
+
+def _levels(column: Column, known: tuple[str, ...] | None, reduce: Reduce) -> tuple[str, ...]:
+    """Return the levels of a category in sorted order, a missing value among them if there is one.
+
+    Workers know the levels of all of them; whether a value is missing somewhere must be summed.
+    """
+    if known is None:
+        return tuple(sorted(set(column.values.tolist())))
+    missing = reduce(np.array([float((column.values == MISSING).sum())]))[0]
+    return tuple(sorted([*known, MISSING])) if missing else known
+
+
+def _one_hot(column: Column, levels: tuple[str, ...]) -> Any:
+    """Return a column for each level; one that is not among them has zeros."""
+    places = {level: place for place, level in enumerate(levels)}
+    codes = np.array([places.get(text, -1) for text in _texts(column, levels).tolist()], dtype=int)
+    rows = np.flatnonzero(codes >= 0)
+    return sparse.csr_matrix(
+        (np.ones(len(rows)), (rows, codes[rows])), shape=(len(codes), len(levels))
+    )
 
 
 def _select(table: list[Column], names: list[str]) -> list[Column]:
@@ -97,12 +172,12 @@ def _floats(column: Column) -> NDArray[np.float64]:
     """Return a numeric column's values, also where all these rows lack them and it has no type."""
     if not column.categorical:
         return column.values
-    if (column.values != "(missing)").any():
+    if (column.values != MISSING).any():
         raise ValueError(f"X has text in {column.name!r}, which held numbers in fit")
     return np.full(len(column.values), np.nan)
 
 
-def _texts(column: Column, levels: NDArray[Any]) -> NDArray[Any]:
+def _texts(column: Column, levels: tuple[str, ...]) -> NDArray[Any]:
     """Return a column's categories, also where those of these rows alone read as numbers."""
     if column.categorical:
         return column.values
@@ -110,5 +185,5 @@ def _texts(column: Column, levels: NDArray[Any]) -> NDArray[Any]:
     for level in levels:
         with suppress(ValueError):
             by_number[float(level)] = level
-    texts = ["(missing)" if x != x else by_number.get(x, str(x)) for x in column.values.tolist()]
+    texts = [MISSING if x != x else by_number.get(x, str(x)) for x in column.values.tolist()]
     return np.array(texts, dtype=object)

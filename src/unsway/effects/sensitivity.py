@@ -266,7 +266,7 @@ class _Regression:
             block = np.column_stack([np.ones(len(block)), block, z[rows], y[rows]])
             stacked = np.vstack([triangle, block * root[rows, None]])
             triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-        owners = np.array(["", *_owners(encoder)], dtype=object)
+        owners = np.array(["", *encoder.owners()], dtype=object)
         left, rank = _residuals(triangle, np.full(len(owners), True))
         dof = int((weights > 0).sum()) - rank - 1
         _check_fit(left, triangle, dof)
@@ -287,17 +287,6 @@ class _Regression:
         se = float(np.sqrt(_unexplained(self.left) / self.dof / squares))
         half = float(-stats.t.ppf(alpha / 2, self.dof)) * se
         return Estimate(found, se, found - half, found + half)
-
-
-def _owners(encoder: TableEncoder) -> list[str]:
-    """Return the column of X behind each column of the encoded table."""
-    owners: list[str] = list(encoder.numeric_)
-    if encoder.numbers_ is not None:
-        owners += [encoder.numeric_[i] for i in encoder.numbers_[0].indicator_.features_]
-    if encoder.levels_ is not None:
-        levels = zip(encoder.categorical_, encoder.levels_.categories_, strict=True)
-        owners += [name for name, names in levels for _ in names]
-    return owners
 
 
 def _residuals(triangle: Floats, keep: NDArray[np.bool_]) -> tuple[Floats, int]:

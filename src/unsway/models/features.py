@@ -12,10 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..tables import columns
-
-#: What `columns` calls a missing category.
-MISSING = "(missing)"
+from ..tables import MISSING, columns
 
 
 @dataclass(frozen=True)
