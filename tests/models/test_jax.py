@@ -29,13 +29,13 @@ jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
 
-def objective_of(criterion, people, strength=0.8, weights=None):
+def objective_at(criterion, people, strength=0.8, weights=None):
     return objective_of(penalty_of(criterion, people, weights), people.y, strength, weights)
 
 
 def parity_loss(n=60, strength=0.8):
     people = make_people(n)
-    return people, FairJaxLoss.of(objective_of(Parity(), people, strength))
+    return people, FairJaxLoss.of(objective_at(Parity(), people, strength))
 
 
 def value_and_gradient(loss, state, logits, y, rows=None):
@@ -84,7 +84,7 @@ def assert_equals_the_core(objective, margin, precision):
 @each_criterion
 def test_all_rows_are_the_core_objective_in_double_precision(criterion):
     people = make_people()
-    objective = objective_of(criterion, people, 0.8, people.weights)
+    objective = objective_at(criterion, people, 0.8, people.weights)
     with jax_float64(jax):
         assert_equals_the_core(objective, people.margin, 1e-10)
 
@@ -93,7 +93,7 @@ def test_all_rows_are_the_core_objective_in_double_precision(criterion):
 def test_all_rows_are_the_core_objective_in_single_precision(weighted):
     people = make_people()
     weights = people.weights if weighted else None
-    assert_equals_the_core(objective_of(Parity(), people, 0.8, weights), people.margin, 1e-6)
+    assert_equals_the_core(objective_at(Parity(), people, 0.8, weights), people.margin, 1e-6)
     assert_equals_the_core(shifted_objective(people, 0.7, weights), people.margin, 1e-6)
 
 
@@ -110,7 +110,7 @@ def test_the_penalty_is_the_same_on_numpy_torch_and_jax():
     from unsway.models.torch import FairLoss
 
     people = make_people()
-    objective = objective_of(DirectEffect(propensity=EXACT), people)
+    objective = objective_at(DirectEffect(propensity=EXACT), people)
     margin, y = torch.as_tensor(people.margin), torch.as_tensor(people.y)
     with jax_float64(jax):
         loss = FairJaxLoss.of(objective)
@@ -121,7 +121,7 @@ def test_the_penalty_is_the_same_on_numpy_torch_and_jax():
 
 def test_the_hessian_of_all_rows_is_the_true_one():
     people = make_people(20)
-    objective = objective_of(Parity(), people)
+    objective = objective_at(Parity(), people)
     with jax_float64(jax):
         loss = FairJaxLoss.of(objective)
         found = jax.jit(jax.hessian(lambda s: loss(loss.init(), s, people.y)[0]))(people.margin)
@@ -213,7 +213,7 @@ def test_batches_of_256_find_the_full_batch_optimum_and_the_penalty_of_a_batch_m
 
 def test_the_gradient_is_that_of_all_rows_on_average_over_every_shuffle():
     people, size = make_people(8), 2
-    objective, rng = objective_of(Parity(), people, 0.9), np.random.default_rng(0)
+    objective, rng = objective_at(Parity(), people, 0.9), np.random.default_rng(0)
     with jax_float64(jax):
         loss = FairJaxLoss.of(objective)
         pairs = np.array(
@@ -289,7 +289,7 @@ def test_fair_targets_are_the_log_loss_against_shifted_labels_and_need_no_state(
 
 def test_weights_count_by_their_mean_over_all_rows():
     people, rows = make_people(), np.arange(10)
-    objective = objective_of(Parity(), people, 0.0, people.weights)
+    objective = objective_at(Parity(), people, 0.0, people.weights)
     loss = FairJaxLoss.of(objective)
     value, _ = evaluate(loss, loss.init(), people.margin[rows], people.y[rows], rows)
     losses = (np.logaddexp(0, people.margin) - people.y * people.margin)[rows]
@@ -381,7 +381,7 @@ def test_another_strength_needs_no_compilation():
         return loss(loss.init(), logits, people.y)[0]
 
     found = [value(loss.at(strength), people.margin) for strength in (0.0, 0.5, 0.9)]
-    whole = [objective_of(Parity(), people, s).value(people.margin) for s in (0.0, 0.5, 0.9)]
+    whole = [objective_at(Parity(), people, s).value(people.margin) for s in (0.0, 0.5, 0.9)]
     assert_close(found, whole, 1e-6)
     assert len(traces) == 1
 
@@ -482,7 +482,7 @@ def test_the_loss_comes_from_tables_labels_and_weights_as_for_any_estimator():
         sample_weight=people.weights,
         positive_level="m",
     )
-    expected = objective_of(Parity(), people, 0.9, people.weights)
+    expected = objective_at(Parity(), people, 0.9, people.weights)
     assert_close(loss(loss.init(), people.margin, people.y)[0], expected.value(people.margin), 1e-6)
 
 

@@ -109,16 +109,15 @@ class DirectEffect(BaseEstimator):
         self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
     ) -> Objective:
         """Return (1−λ)·loss + λ·penalty of rows with these propensities, at strength 0."""
-        if row_values is None:
-            raise TypeError("DirectEffect needs the propensity score of each row")
-        design = self.design(rows, row_values, reduce=reduce)
+        scores = self.check_row_values(row_values)
+        design = self.design(rows, scores, reduce=reduce)
         labels = design.fit(rows.y)
         if self.norm == "coefficient":
             penalty = _coefficient_penalty(design, labels, self.form)
         else:
-            penalty = _function_penalty(design, labels, row_values, rows.weights)
+            penalty = _function_penalty(design, labels, scores, rows.weights)
         if self.base_rate == "fair":
-            penalty = _with_base_rate(penalty, labels.fair(row_values), rows.weights)
+            penalty = _with_base_rate(penalty, labels.fair(scores), rows.weights)
         return penalised(rows, penalty)
 
     def design(
@@ -134,6 +133,15 @@ class DirectEffect(BaseEstimator):
             sample_weight=rows.weights,
             reduce=reduce,
         )
+
+    def check_row_values(self, row_values: Floats | None) -> Floats:
+        """Return the propensities of rows, or raise unless each row has one."""
+        if row_values is None or not ((row_values >= 0) & (row_values <= 1)).all():
+            raise ValueError(
+                "row_values must be given, from 0 to 1: DirectEffect needs the propensity P(z=1|X) "
+                "of each row"
+            )
+        return row_values
 
     def check_settings(self) -> None:
         """Refuse settings that are unknown or do not go together."""

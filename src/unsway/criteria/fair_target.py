@@ -110,15 +110,23 @@ class FairTarget(BaseEstimator):
         self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
     ) -> Objective:
         """Return the loss against y + ½(−1)^z τ of rows with these τ, at strength 0."""
-        if row_values is None:
-            raise TypeError("FairTarget needs the direct effect at each row")
+        effect = self.check_row_values(row_values)
         return Objective(
             rows.outcome.loss,
             rows.y,
             penalty=Penalty.none(len(rows), reduce),
-            shift=(0.5 - rows.z) * row_values,
+            shift=(0.5 - rows.z) * effect,
             sample_weight=rows.weights,
         )
+
+    def check_row_values(self, row_values: Floats | None) -> Floats:
+        """Return the direct effects of rows, or raise unless each row has one."""
+        if row_values is None or not np.isfinite(row_values).all():
+            raise ValueError(
+                "row_values must be given and finite: FairTarget needs the direct effect of z at "
+                "each row"
+            )
+        return row_values
 
     def check_settings(self) -> None:
         """Refuse settings that are unknown."""

@@ -4,7 +4,7 @@ import socket
 
 import numpy as np
 import pytest
-from contracts import direct_effect, make_people, objective_of
+from contracts import direct_effect, make_people, objective_of, penalty_of
 
 torch = pytest.importorskip("torch")
 
@@ -19,8 +19,7 @@ PEOPLE = make_people(120, seed=5)
 
 
 def objective():
-    fitted = direct_effect(2, 1).fit(PEOPLE.X, PEOPLE.z)
-    return objective_of(fitted.penalty(PEOPLE.y, PEOPLE.z), PEOPLE.y, 0.9)
+    return objective_of(penalty_of(direct_effect(2, 1), PEOPLE), PEOPLE.y, 0.9)
 
 
 def network():

@@ -49,7 +49,7 @@ def test_good_batches_pass():
     assert torch.isfinite(loss()(S, Y, ROWS))
 
 
-@pytest.mark.parametrize("given", ["z", "b", "sample_weight"])
+@pytest.mark.parametrize("given", ["z", "row_values", "sample_weight"])
 def test_what_the_rows_tell_already_is_refused(given):
     with pytest.raises(TypeError, match="hand in row numbers"):
         loss()(S, Y, ROWS, **{given: Y})
@@ -57,11 +57,16 @@ def test_what_the_rows_tell_already_is_refused(given):
 
 STREAMS = {
     "row numbers": ({"rows": ROWS}, TypeError, "row numbers need the training rows"),
-    "no z": ({"b": Y}, ValueError, "z must come with each batch, as 0 and 1"),
-    "z of other numbers": ({"z": 2 * Y, "b": Y}, ValueError, "as 0 and 1"),
-    "no b": ({"z": Y}, ValueError, "b, the propensity"),
-    "b beyond 1": ({"z": Y, "b": 2 + Y}, ValueError, "from 0 to 1"),
-    "a negative weight": ({"z": Y, "b": Y, "sample_weight": -Y}, ValueError, "not negative"),
+    "no z": ({"row_values": Y}, ValueError, "z must come with each batch, as 0 and 1"),
+    "z of other numbers": ({"z": 2 * Y, "row_values": Y}, ValueError, "as 0 and 1"),
+    "no propensity": ({"z": Y}, ValueError, "DirectEffect needs the propensity"),
+    "a propensity beyond 1": ({"z": Y, "row_values": 2 + Y}, ValueError, "from 0 to 1"),
+    "no propensity of one group": ({"z": 0 * Y}, ValueError, "DirectEffect needs the propensity"),
+    "a negative weight": (
+        {"z": Y, "row_values": Y, "sample_weight": -Y},
+        ValueError,
+        "not negative",
+    ),
 }
 
 
@@ -71,12 +76,24 @@ def test_a_bad_batch_of_a_stream_is_refused(batch, error, message):
         FairLoss(DirectEffect())(S, Y, **batch)
 
 
+@pytest.mark.parametrize("effect", [None, Y * torch.nan], ids=["none", "missing"])
+def test_a_stream_of_fair_targets_needs_the_effect_at_each_row(effect):
+    with pytest.raises(ValueError, match="FairTarget needs the direct effect"):
+        FairLoss(FairTarget())(S, Y, z=Y, row_values=effect)
+
+
+def test_a_batch_without_values_after_one_with_them_is_refused():
+    made = FairLoss(DirectEffect())
+    made(S, Y, z=Y, row_values=torch.full((20,), 0.5))
+    with pytest.raises(ValueError, match="DirectEffect needs the propensity"):
+        made(S, Y, z=Y)
+
+
 SETTINGS = {
     "no criterion": (("parity",), {}, TypeError, "criterion must be one such as"),
     "a penalty at 1": ((Parity(), 1.0), ROLES, ValueError, "below 1"),
     "only X": ((Parity(),), {"X": PEOPLE.X}, TypeError, "y is missing"),
     "weights alone": ((Parity(),), {"sample_weight": PEOPLE.weights}, TypeError, "comes with X"),
-    "a stream of fair targets": ((FairTarget(),), {}, TypeError, "needs the training rows"),
     "no memory": ((Parity(),), {"memory": 0}, ValueError, "memory must be an integer"),
     "an objective with rows": ((shifted_objective(PEOPLE),), ROLES, TypeError, "has its rows"),
 }

@@ -2,10 +2,25 @@
 
 import numpy as np
 import pytest
-from contracts import assert_close, direct_effect, make_people, objective_of
+from contracts import (
+    assert_close,
+    direct_effect,
+    make_people,
+    objective_of,
+    penalty_of,
+    rows_of,
+    shifted_objective,
+)
 from scipy.special import expit
 
-from unsway import DirectEffect, EqualizedOdds, FairLogisticRegression, Parity, make_world
+from unsway import (
+    DirectEffect,
+    EqualizedOdds,
+    FairLogisticRegression,
+    FairTarget,
+    Parity,
+    make_world,
+)
 
 torch = pytest.importorskip("torch")
 
@@ -15,9 +30,8 @@ PEOPLE = make_people(120, seed=5)
 Y, S = torch.as_tensor(PEOPLE.y), torch.as_tensor(PEOPLE.margin)
 
 
-def objective_of(criterion=None, strength=0.9):
-    fitted = (criterion or direct_effect(2, 1)).fit(PEOPLE.X, PEOPLE.z)
-    return objective_of(fitted.penalty(PEOPLE.y, PEOPLE.z), PEOPLE.y, strength)
+def objective_at(criterion=None, strength=0.9):
+    return objective_of(penalty_of(criterion or direct_effect(2, 1), PEOPLE), PEOPLE.y, strength)
 
 
 def batches(size, seed=0):
@@ -51,7 +65,7 @@ def random_gradients(loss, size, draws=800):
 
 
 def test_an_epoch_leaves_the_statistics_of_all_rows():
-    objective = objective_of()
+    objective = objective_at()
     loss = FairLoss(objective)
     for rows in batches(32):
         loss(S[rows], Y[rows], rows)
@@ -60,7 +74,7 @@ def test_an_epoch_leaves_the_statistics_of_all_rows():
 
 
 def test_the_last_score_of_a_row_is_the_one_that_counts():
-    objective = objective_of()
+    objective = objective_at()
     loss = FairLoss(objective)
     for scale in (0.3, -2.0, 1.0):
         for rows in batches(50):
@@ -70,7 +84,7 @@ def test_the_last_score_of_a_row_is_the_one_that_counts():
 
 
 def test_the_value_of_a_batch_holds_the_penalty_of_all_rows():
-    objective = objective_of(strength=0.9)
+    objective = objective_at(strength=0.9)
     loss, rows = seen(objective), torch.arange(16)
     own = torch.nn.functional.binary_cross_entropy_with_logits(S[rows], Y[rows])
     expected = 0.1 * own.item() + 0.9 * objective.penalty.value(PEOPLE.scores)
@@ -79,7 +93,7 @@ def test_the_value_of_a_batch_holds_the_penalty_of_all_rows():
 
 @pytest.mark.parametrize("size", [1, 2, 16])
 def test_the_mean_gradient_of_random_batches_is_that_of_the_objective(size):
-    objective = objective_of(strength=0.9)
+    objective = objective_at(strength=0.9)
     found = random_gradients(seen(objective), size)
     expected = objective.expand(PEOPLE.margin.copy()).gradient / 120
     error = np.sqrt(found.var(axis=0).sum() / len(found))
@@ -88,7 +102,7 @@ def test_the_mean_gradient_of_random_batches_is_that_of_the_objective(size):
 
 
 def test_rows_not_seen_yet_are_expected_to_be_like_those_seen():
-    objective = objective_of(Parity())
+    objective = objective_at(Parity())
     truth = objective.penalty.statistics(PEOPLE.scores)[0]
     guesses = [
         next(iter(seen(objective, batches(60, seed)[0]).statistics.values())) for seed in range(400)
@@ -103,13 +117,13 @@ def test_rows_not_seen_yet_are_expected_to_be_like_those_seen():
 
 
 def test_a_constant_score_has_no_gap_however_few_rows_were_seen():
-    loss = FairLoss(objective_of(Parity()))
+    loss = FairLoss(objective_at(Parity()))
     loss(torch.ones(3), Y[:3], torch.arange(3))
     assert loss.statistics["gap"] == pytest.approx(0, abs=1e-12)
 
 
 def test_a_row_twice_in_a_batch_counts_once_in_the_statistics():
-    objective = objective_of()
+    objective = objective_at()
     loss = FairLoss(objective)
     for rows in batches(30):
         twice = torch.cat([rows, rows[:7]])
@@ -119,7 +133,7 @@ def test_a_row_twice_in_a_batch_counts_once_in_the_statistics():
 
 
 def test_a_row_twice_in_a_batch_counts_twice_in_the_slope():
-    loss, rows = seen(objective_of()), torch.tensor([4, 9, 9])
+    loss, rows = seen(objective_at()), torch.tensor([4, 9, 9])
     slope = gradient_of(loss, rows)
     assert slope[1] == slope[2]
     assert slope[1] != 0
@@ -127,7 +141,7 @@ def test_a_row_twice_in_a_batch_counts_twice_in_the_slope():
 
 @pytest.mark.parametrize("criterion", [Parity(), EqualizedOdds(), direct_effect()], ids=repr)
 def test_a_batch_of_one_group_is_like_any_other(criterion):
-    loss = seen(objective_of(criterion))
+    loss = seen(objective_at(criterion))
     rows = torch.as_tensor(np.flatnonzero(PEOPLE.z == 1)[:20])
     before = loss.statistics
     assert np.isfinite(gradient_of(loss, rows)).all()
@@ -136,11 +150,11 @@ def test_a_batch_of_one_group_is_like_any_other(criterion):
 
 def test_a_first_batch_of_one_group_is_finite():
     rows = torch.as_tensor(np.flatnonzero(PEOPLE.z == 1)[:20])
-    assert np.isfinite(gradient_of(FairLoss(objective_of()), rows)).all()
+    assert np.isfinite(gradient_of(FairLoss(objective_at()), rows)).all()
 
 
 def test_nothing_is_kept_in_eval_mode():
-    loss = seen(objective_of())
+    loss = seen(objective_at())
     before, table = loss.statistics, loss.running.table.clone()
     loss.eval()
     loss(-S[:50], Y[:50], torch.arange(50))
@@ -149,7 +163,7 @@ def test_nothing_is_kept_in_eval_mode():
 
 
 def test_nan_logits_give_a_nan_loss_and_leave_the_statistics():
-    loss = seen(objective_of())
+    loss = seen(objective_at())
     before = loss.statistics
     logits = S[:8].clone()
     logits[3] = torch.nan
@@ -164,12 +178,12 @@ def test_nan_logits_give_a_nan_loss_and_leave_the_statistics():
 @pytest.mark.parametrize("criterion", [direct_effect(2, 1), EqualizedOdds()], ids=repr)
 @pytest.mark.parametrize("weights", [None, PEOPLE.weights], ids=["equal", "weighted"])
 def test_a_stream_of_one_batch_is_the_objective_of_its_rows(criterion, weights):
-    fitted = criterion.fit(PEOPLE.X, PEOPLE.z)
-    penalty = fitted.penalty(PEOPLE.y, PEOPLE.z, weights)
+    fitted = criterion.fit(rows_of(PEOPLE.X, PEOPLE.y, PEOPLE.z))
+    penalty = fitted.penalty(rows_of(None, PEOPLE.y, PEOPLE.z, weights))
     objective = objective_of(penalty, PEOPLE.y, 0.9, weights)
     logits = S.clone().requires_grad_()
     value = FairLoss(criterion, 0.9)(
-        logits, Y, z=PEOPLE.z, b=torch.as_tensor(PEOPLE.b), sample_weight=weights
+        logits, Y, z=PEOPLE.z, row_values=torch.as_tensor(PEOPLE.b), sample_weight=weights
     )
     value.backward()
     assert_close(value.item(), objective.value(PEOPLE.margin), 1e-10)
@@ -182,7 +196,7 @@ def test_a_stream_remembers_the_last_rows():
     for rows in (*batches(40), *batches(40, 1)):  # the first three are forgotten again
         value = loss(S[rows], Y[rows], z=PEOPLE.z[rows])
     own = torch.nn.functional.binary_cross_entropy_with_logits(S[rows], Y[rows])
-    rest = objective_of(Parity()).penalty.value(PEOPLE.scores)
+    rest = objective_at(Parity()).penalty.value(PEOPLE.scores)
     assert len(loss._recent.batches) == 3
     assert 0.9 * rest > 1e-4
     again = loss.eval()(S[rows], Y[rows], z=PEOPLE.z[rows])
@@ -191,11 +205,43 @@ def test_a_stream_remembers_the_last_rows():
     assert value.item() == pytest.approx(0.1 * own.item() + 0.9 * rest, abs=0.02)
 
 
-def test_a_stream_that_has_seen_one_group_only_is_the_log_loss():
+STREAMED = {
+    "parity": Parity(),
+    "equalized odds": EqualizedOdds(),
+    "direct effect": DirectEffect(),
+    "direct effect (5,3), spline": DirectEffect(5, 3, norm="function", basis="spline"),
+}
+
+
+@pytest.mark.parametrize("criterion", STREAMED.values(), ids=STREAMED)
+def test_a_stream_that_has_seen_one_group_only_is_the_log_loss(criterion):
     rows = np.flatnonzero(PEOPLE.z == 1)[:10]
-    value = FairLoss(DirectEffect(), 0.9)(S[rows], Y[rows], z=PEOPLE.z[rows], b=PEOPLE.b[rows])
+    value = FairLoss(criterion, 0.9)(S[rows], Y[rows], z=PEOPLE.z[rows], row_values=PEOPLE.b[rows])
     own = torch.nn.functional.binary_cross_entropy_with_logits(S[rows], Y[rows])
     assert value.item() == pytest.approx(0.1 * own.item())
+
+
+@pytest.mark.parametrize("chosen", [slice(None), PEOPLE.z == 1], ids=["both groups", "one group"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+def test_a_stream_of_fair_targets_is_the_log_loss_against_them(chosen, weighted):
+    people, effect = PEOPLE.rows(np.arange(120)[chosen]), 0.9 * PEOPLE.b[chosen] - 0.2
+    weights = people.weights if weighted else None
+    objective = shifted_objective(people, 0.7, weights)
+    logits = torch.tensor(people.margin, requires_grad=True)
+    y, z = torch.as_tensor(people.y), people.z
+    value = FairLoss(FairTarget(), 0.7)(logits, y, z=z, row_values=effect, sample_weight=weights)
+    value.backward()
+    assert_close(value.item(), objective.value(people.margin), 1e-10)
+    expected = objective.expand(people.margin.copy()).gradient / objective.total_weight
+    assert_close(logits.grad.numpy(), expected, 1e-10)
+
+
+def test_batches_of_a_stream_of_fair_targets_do_not_depend_on_those_before():
+    loss, effect = FairLoss(FairTarget(), memory=50), 0.9 * PEOPLE.b - 0.2
+    for rows in (*batches(40), *batches(40, 1)):
+        handed = {"z": PEOPLE.z[rows], "row_values": effect[rows]}
+        alone = FairLoss(FairTarget())(S[rows], Y[rows], **handed)
+        assert loss(S[rows], Y[rows], **handed).item() == alone.item()
 
 
 # --- the optimum, in batches of 256 --------------------------------------------------------------
@@ -236,10 +282,10 @@ def descend(loss, data, epochs=80, rate=0.02):
 
 def test_batches_of_256_reach_the_optimum_that_the_naive_penalty_misses():
     data = make_world("paper", 4_000, random_state=0)
-    z = data.z.astype(float)
-    fitted = DirectEffect(max_extreme_share=1).fit(data.X, z)
-    objective = fitted.objective(data.y.astype(float), z).at(0.9)
-    exact = FairLogisticRegression(fitted, 0.9).fit(data.X, data.y, sensitive_features=z)
+    rows = rows_of(data.X, data.y, data.z)
+    fitted = DirectEffect(max_extreme_share=1).fit(rows)
+    objective = fitted.objective(rows).at(0.9)
+    exact = FairLogisticRegression(fitted, 0.9).fit(data.X, data.y, sensitive_features=data.z)
     best = np.append(exact.coef_[0], exact.intercept_)
 
     def off(weights):

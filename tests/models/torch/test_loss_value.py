@@ -8,6 +8,7 @@ from contracts import (
     each_criterion,
     make_people,
     objective_of,
+    penalty_of,
     shifted_objective,
 )
 
@@ -25,9 +26,8 @@ each_precision = pytest.mark.parametrize(
 )
 
 
-def objective_of(criterion, strength=0.9, weights=None):
-    penalty = criterion.fit(PEOPLE.X, PEOPLE.z, weights).penalty(PEOPLE.y, PEOPLE.z, weights)
-    return objective_of(penalty, PEOPLE.y, strength, weights)
+def objective_at(criterion, strength=0.9, weights=None):
+    return objective_of(penalty_of(criterion, PEOPLE, weights), PEOPLE.y, strength, weights)
 
 
 def value_and_gradient(loss, margin, dtype=torch.float64, **batch):
@@ -47,13 +47,13 @@ def assert_is_the_objective(objective, dtype, relative, **batch):
 @each_criterion
 @each_precision
 def test_a_batch_of_all_rows_gives_the_core_objective(criterion, dtype, relative):
-    assert_is_the_objective(objective_of(criterion), dtype, relative)
+    assert_is_the_objective(objective_at(criterion), dtype, relative)
 
 
 @each_precision
 def test_row_numbers_in_any_order_give_the_core_objective(dtype, relative):
     order = np.random.default_rng(0).permutation(len(PEOPLE.y))
-    objective = objective_of(CRITERIA["direct effect (2,1)"])
+    objective = objective_at(CRITERIA["direct effect (2,1)"])
     logits = torch.tensor(PEOPLE.margin[order], dtype=dtype, requires_grad=True)
     FairLoss(objective)(logits, torch.as_tensor(PEOPLE.y[order]), order).backward()
     expected = objective.expand(PEOPLE.margin.copy()).gradient / len(order)
@@ -62,7 +62,7 @@ def test_row_numbers_in_any_order_give_the_core_objective(dtype, relative):
 
 @each_precision
 def test_sample_weights_count_as_in_the_core(dtype, relative):
-    assert_is_the_objective(objective_of(Parity(), weights=PEOPLE.weights), dtype, relative)
+    assert_is_the_objective(objective_at(Parity(), weights=PEOPLE.weights), dtype, relative)
 
 
 @pytest.mark.parametrize("weights", [None, PEOPLE.weights], ids=["equal", "weighted"])
@@ -73,14 +73,14 @@ def test_fair_targets_are_the_log_loss_against_shifted_labels(dtype, relative, w
 
 @each_criterion
 def test_autograd_agrees_with_differences(criterion):
-    loss, y = FairLoss(objective_of(criterion)), torch.as_tensor(PEOPLE.y)
+    loss, y = FairLoss(objective_at(criterion)), torch.as_tensor(PEOPLE.y)
     logits = torch.tensor(PEOPLE.margin, requires_grad=True)
     assert torch.autograd.gradcheck(lambda s: loss(s, y), (logits,))
 
 
 @each_criterion
 def test_the_penalty_is_the_same_number_in_numpy_and_torch(criterion):
-    objective = objective_of(criterion)
+    objective = objective_at(criterion)
     loss = FairLoss(objective)
     penalty = loss.running(torch.as_tensor(PEOPLE.scores), None)
     assert_close(penalty.item(), objective.penalty.value(PEOPLE.scores), 1e-12)
@@ -93,11 +93,11 @@ def test_no_strength_is_the_log_loss_alone():
     logits = torch.tensor(PEOPLE.margin)
     y = torch.as_tensor(PEOPLE.y)
     expected = torch.nn.functional.binary_cross_entropy_with_logits(logits, y)
-    assert FairLoss(objective_of(Parity(), 0.0))(logits, y).item() == expected.item()
+    assert FairLoss(objective_at(Parity(), 0.0))(logits, y).item() == expected.item()
 
 
 def test_a_column_of_logits_is_as_good_as_a_vector():
-    objective, y = objective_of(Parity()), torch.as_tensor(PEOPLE.y)
+    objective, y = objective_at(Parity()), torch.as_tensor(PEOPLE.y)
     vector = torch.tensor(PEOPLE.margin)
     one, other = (FairLoss(objective)(s, y) for s in (vector, vector[:, None]))
     assert one.item() == other.item()
@@ -105,9 +105,9 @@ def test_a_column_of_logits_is_as_good_as_a_vector():
 
 
 def test_the_strength_may_change_between_steps():
-    loss = FairLoss(objective_of(Parity(), 0.5))
+    loss = FairLoss(objective_at(Parity(), 0.5))
     loss.strength = 0.25
-    expected = objective_of(Parity(), 0.25).value(PEOPLE.margin)
+    expected = objective_at(Parity(), 0.25).value(PEOPLE.margin)
     assert_close(value_and_gradient(loss, PEOPLE.margin)[0], expected, 1e-12)
     assert loss.strength == 0.25
 
@@ -115,7 +115,7 @@ def test_the_strength_may_change_between_steps():
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_logits_of_half_precision_are_raised_to_float32(dtype):
     half = torch.tensor(PEOPLE.margin, dtype=dtype)
-    objective, y = objective_of(Parity()), torch.as_tensor(PEOPLE.y)
+    objective, y = objective_at(Parity()), torch.as_tensor(PEOPLE.y)
     value = FairLoss(objective)(half, y)
     assert value.dtype == torch.float32
     assert value.item() == FairLoss(objective)(half.float(), y).item()
@@ -127,23 +127,23 @@ def test_a_model_under_autocast_trains():
     X = torch.as_tensor(PEOPLE.X, dtype=torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         logits = model(X)
-        value = FairLoss(objective_of(Parity()))(logits, torch.as_tensor(PEOPLE.y))
+        value = FairLoss(objective_at(Parity()))(logits, torch.as_tensor(PEOPLE.y))
     value.backward()
     assert (logits.dtype, value.dtype) == (torch.bfloat16, torch.float32)
     assert model.weight.grad.abs().sum() > 0
 
 
 def test_casting_the_loss_leaves_its_statistics_in_float64():
-    loss = FairLoss(objective_of(Parity(), weights=PEOPLE.weights)).to(torch.bfloat16)
+    loss = FairLoss(objective_at(Parity(), weights=PEOPLE.weights)).to(torch.bfloat16)
     assert {buffer.dtype for buffer in loss.buffers()} == {torch.float64, torch.int64}
-    expected = objective_of(Parity(), weights=PEOPLE.weights).value(PEOPLE.margin)
+    expected = objective_at(Parity(), weights=PEOPLE.weights).value(PEOPLE.margin)
     assert_close(value_and_gradient(loss, PEOPLE.margin)[0], expected, 1e-12)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize(
     "objective",
-    [objective_of(Parity(), weights=PEOPLE.weights), shifted_objective(PEOPLE)],
+    [objective_at(Parity(), weights=PEOPLE.weights), shifted_objective(PEOPLE)],
     ids=["penalty", "target"],
 )
 def test_the_loss_compiles_as_one_graph(backend, objective):
@@ -164,7 +164,7 @@ def test_the_loss_compiles_as_one_graph(backend, objective):
 
 def test_nothing_of_the_rows_is_in_the_state_of_a_model():
     model = torch.nn.ModuleDict(
-        {"net": torch.nn.Linear(2, 1), "loss": FairLoss(objective_of(Parity()))}
+        {"net": torch.nn.Linear(2, 1), "loss": FairLoss(objective_at(Parity()))}
     )
     assert list(model.state_dict()) == ["net.weight", "net.bias"]
 
@@ -215,7 +215,7 @@ def test_logistic_regression_in_torch_reaches_the_optimum_of_ours(kind):
 def test_a_gpu_gives_the_gradients_of_the_cpu(dtype):
     gradients = []
     for device in ("cpu", "cuda"):
-        loss = FairLoss(objective_of(CRITERIA["direct effect (2,1)"])).to(device)
+        loss = FairLoss(objective_at(CRITERIA["direct effect (2,1)"])).to(device)
         for step in range(5):
             rows = torch.randperm(80, generator=torch.Generator().manual_seed(step))[:32]
             logits = torch.tensor(PEOPLE.margin, dtype=dtype, device=device, requires_grad=True)

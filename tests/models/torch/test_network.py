@@ -3,7 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from contracts import direct_effect, each_container, fair_target, make_people, mixed_columns
+from contracts import (
+    direct_effect,
+    each_container,
+    fair_target,
+    make_people,
+    mixed_columns,
+    rows_of,
+)
 from scipy.special import expit
 
 from unsway import DirectEffect, Parity, Schedule, make_synthetic, score_gap
@@ -245,7 +252,7 @@ def test_inputs_are_standardised_by_weight():
     from unsway.tables import EngineTable
 
     X = np.array([[1.0], [3.0], [100.0]])
-    inputs = NetworkInputs.of(EngineTable.of(X), X, np.array([1.0, 1.0, 0.0]))
+    inputs = NetworkInputs.of(EngineTable.of(X).code(X), np.array([1.0, 1.0, 0.0]))
     assert inputs(X)[:2].ravel().tolist() == [-1, 1]
 
 
@@ -263,6 +270,6 @@ def test_string_labels_and_levels_are_fine(data):
 
 def test_a_fitted_criterion_gives_the_same_model_as_the_criterion(data):
     criterion = direct_effect().set_params(propensity=None, max_extreme_share=1)
-    fitted = criterion.fit(data.X, data.z.astype(float))
+    fitted = criterion.fit(rows_of(data.X, data.y, data.z))
     one, other = (scores(fit(data, each, 0.9), data.X) for each in (criterion, fitted))
     np.testing.assert_array_equal(one, other)

@@ -241,7 +241,7 @@ class FairLoss(Module):
         rows: Any,
         others: tuple[Any, Any, Any],
     ) -> torch.Tensor:
-        """Return the loss of a batch that brings its z, b and weights."""
+        """Return the loss of a batch that brings its z, its values and its weights."""
         if rows is not None:
             raise TypeError(
                 "row numbers need the training rows: FairLoss(criterion, X=X, y=y, "

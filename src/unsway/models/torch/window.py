@@ -59,6 +59,8 @@ class RecentRows:
 
         R is 0 as long as the rows so far do not determine it, as when all are of one group.
         """  # noqa: D205
+        if hasattr(self.criterion, "check_row_values"):
+            self.criterion.check_row_values(row_values)
         newest = Seen(rows, row_values, scores.detach().cpu().numpy())
         before = len(self.batches)
         self.batches.append(newest)
@@ -81,8 +83,6 @@ class RecentRows:
             kept -= len(self.batches.popleft().rows)
 
     def _objective(self, rows: Rows, values: Floats | None, *, full: bool) -> Objective | None:
-        if rows.z.min() == rows.z.max() and not full:
-            return None
         try:
             objective: Objective = self.criterion.objective(rows, values)
         except ValueError:
