@@ -22,8 +22,7 @@ from .checks import (
     warn_of_probabilities,
 )
 from .engine import Module, require_torch, torch
-from .running import Reduce, RunningStatistics, device_only
-from .window import RecentRows, batch_rows
+from .statistics import RecentRows, Reduce, RunningStatistics, batch_rows, device_only
 
 
 class FairLoss(Module):
