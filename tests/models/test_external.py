@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from unsway.roles import Roles, Sensitive
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
 from unsway.models import external
 from unsway.models.external import predict_rows
 from unsway.models.parquet import ParquetRows
+from unsway.roles import Roles, Sensitive
 
 xgboost = pytest.importorskip("xgboost")
 
