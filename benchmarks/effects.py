@@ -22,7 +22,7 @@ from tables import write_table
 
 from unsway.datasets import synthetic
 from unsway.datasets.synthetic import World
-from unsway.effects.decomposition import estimate_effects
+from unsway.effects.estimation import estimate_effects
 from unsway.effects.influence import EFFECTS
 from unsway.effects.nuisance import Nuisances
 

@@ -28,10 +28,17 @@ NAMES = ("women", "men")
 def found():
     people = make_synthetic(600, random_state=0)
     return audit(
-        people.y, people.fair_score, np.array(NAMES)[people.z.astype(int)], people.X,
-        positive_level="men", n_bootstrap=0, cv=2, propensity_model=LogisticRegression(),
-        outcome_model=LogisticRegression(), score_model=LinearRegression(),
-    )  # fmt: skip
+        people.y,
+        people.fair_score,
+        sensitive_features=np.array(NAMES)[people.z.astype(int)],
+        X=people.X,
+        positive_level="men",
+        n_bootstrap=0,
+        cv=2,
+        propensity_model=LogisticRegression(),
+        outcome_model=LogisticRegression(),
+        score_model=LinearRegression(),
+    )
 
 
 @pytest.fixture(scope="module")

@@ -42,31 +42,33 @@ class Outcome:
     classes: NDArray[Any] | None = None
 
     @classmethod
-    def labels(cls, y: Any, n_rows: int) -> Self:
+    def labels(cls, y: Any, n_rows: int, role: str = "y") -> Self:
         """Return a label of two classes, or say why y is none."""
         if y is None:
             raise ValueError("the estimator requires y to be passed, but the target y is None")
-        array, _ = read_column(y, "y")
-        check_length(array, n_rows, "y")
+        array, _ = read_column(y, role)
+        check_length(array, n_rows, role)
         if isinstance(y, np.ndarray) and y.ndim == 2:
             warnings.warn(
-                "A column-vector y was passed when a 1d array was expected; use y.ravel()",
+                f"A column-vector {role} was passed when a 1d array was expected; use "
+                f"{role}.ravel()",
                 DataConversionWarning,
                 stacklevel=4,
             )
-        classes = distinct_values(array, "y")
+        classes = distinct_values(array, role)
         if array.dtype.kind == "f" and (array % 1 != 0).any():
             raise ValueError(
-                "Unknown label type: continuous. y must hold the two classes of a binary label"
+                f"Unknown label type: continuous. {role} must hold the two classes of a binary "
+                "label"
             )
         if len(classes) == 1:
             raise ValueError(
-                f"y has a single class, {classes.tolist()[0]!r}; both classes are needed"
+                f"{role} has a single class, {classes.tolist()[0]!r}; both classes are needed"
             )
         if len(classes) > 2:
             raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: y "
-                f"has {len(classes)} classes"
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"{role} has {len(classes)} classes"
             )
         return cls(values=(array == classes[1]).astype(float), loss=LogLoss(), classes=classes)
 

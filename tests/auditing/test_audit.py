@@ -28,8 +28,8 @@ def found(people):
     return audit(
         people.y,
         people.fair_score,
-        people.z,
-        people.X,
+        sensitive_features=people.z,
+        X=people.X,
         baseline=people.y * 0.5 + 0.2,
         threshold=[0.7, 0.5],
         n_bootstrap=20,
@@ -84,7 +84,7 @@ def test_surrogate_coefficients_stand_beside_the_fair_ones(found):
 
 
 def test_without_covariates_the_audit_says_what_is_missing_and_why(people):
-    alone = audit(people.y, people.fair_score, people.z, n_bootstrap=0)
+    alone = audit(people.y, people.fair_score, sensitive_features=people.z, n_bootstrap=0)
     assert alone.causal is None
     assert alone.missing.startswith("X was not given")
     assert alone.missing in alone.verdict
@@ -94,14 +94,21 @@ def test_without_covariates_the_audit_says_what_is_missing_and_why(people):
 
 def test_labels_that_do_not_vary_in_a_group_leave_the_rest_of_the_audit(people):
     y = np.where(people.z == 1, 1, people.y)
-    part = audit(y, people.fair_score, people.z, people.X, n_bootstrap=0)
+    part = audit(y, people.fair_score, sensitive_features=people.z, X=people.X, n_bootstrap=0)
     assert part.causal is None
     assert "every label of the group '1' is the same" in part.missing
     assert part.metrics["recall", "z=1"].estimate > 0
 
 
 def test_constant_scores_have_no_effects_and_the_notes_say_so(people):
-    part = audit(people.y, np.full(1500, 0.3), people.z, people.X, n_bootstrap=0, **MODELS)
+    part = audit(
+        people.y,
+        np.full(1500, 0.3),
+        sensitive_features=people.z,
+        X=people.X,
+        n_bootstrap=0,
+        **MODELS,
+    )
     assert part.causal.scores is None
     assert part.causal.score_curve is None
     assert "No effects on the scores: every score of the group '0'" in part.causal.notes[0]
@@ -110,9 +117,14 @@ def test_constant_scores_have_no_effects_and_the_notes_say_so(people):
 
 def test_more_rows_than_allowed_are_thinned_openly(people):
     part = audit(
-        people.y, people.fair_score, people.z, people.X, n_bootstrap=0, max_rows_for_effects=600,
+        people.y,
+        people.fair_score,
+        sensitive_features=people.z,
+        X=people.X,
+        n_bootstrap=0,
+        max_rows_for_effects=600,
         **MODELS,
-    )  # fmt: skip
+    )
     assert (part.causal.n_rows, part.causal.n_rows_given) == (600, 1500)
     assert "Effects from 600 of the 1,500 rows." in str(part)
     assert part.to_dict()["causal"]["rows"] == 600
@@ -122,9 +134,13 @@ def test_more_rows_than_allowed_are_thinned_openly(people):
 def test_the_order_of_the_rows_does_not_matter(people):
     order = np.random.default_rng(0).permutation(1500)
     options = {"n_bootstrap": 0, "max_rows_for_effects": 600, **MODELS}
-    one = audit(people.y, people.fair_score, people.z, people.X, **options)
+    one = audit(people.y, people.fair_score, sensitive_features=people.z, X=people.X, **options)
     two = audit(
-        people.y[order], people.fair_score[order], people.z[order], people.X[order], **options
+        people.y[order],
+        people.fair_score[order],
+        sensitive_features=people.z[order],
+        X=people.X[order],
+        **options,
     )
     assert two.causal.direct_effect_left.estimate == pytest.approx(
         one.causal.direct_effect_left.estimate, abs=1e-6
@@ -136,9 +152,14 @@ def test_the_order_of_the_rows_does_not_matter(people):
 def test_weights_count_in_the_causal_part_too(people):
     weights = np.where(people.X[:, 0] > 0, 2.0, 0.5)
     part = audit(
-        people.y, people.fair_score, people.z, people.X, sample_weight=weights, n_bootstrap=0,
+        people.y,
+        people.fair_score,
+        sensitive_features=people.z,
+        X=people.X,
+        sample_weight=weights,
+        n_bootstrap=0,
         **MODELS,
-    )  # fmt: skip
+    )
     gap = part.metrics["base_rate_difference"].estimate
     assert part.causal.labels.total.estimate == pytest.approx(gap)
     assert part.settings["weighted"] is True
@@ -148,7 +169,14 @@ def test_poor_overlap_is_told_by_the_verdict_and_not_by_a_warning():
     people = make_synthetic(600, random_state=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        part = audit(people.y, people.fair_score, people.z, people.X, n_bootstrap=0, **MODELS)
+        part = audit(
+            people.y,
+            people.fair_score,
+            sensitive_features=people.z,
+            X=people.X,
+            n_bootstrap=0,
+            **MODELS,
+        )
     assert part.causal.overlap.share_outside > 0.4
     assert part.causal.verdict.level != "ok"
     assert "% of the propensities lie outside [0.05, 0.95] (at most 25%)" in part.verdict
@@ -166,20 +194,40 @@ def test_the_verdict_says_what_goes_directly_and_what_is_left(found):
 
 
 def test_a_model_that_passes_the_direct_effect_on_is_named(people):
-    part = audit(people.y, people.y * 0.98 + 0.01, people.z, people.X, n_bootstrap=0, **MODELS)
+    part = audit(
+        people.y,
+        people.y * 0.98 + 0.01,
+        sensitive_features=people.z,
+        X=people.X,
+        n_bootstrap=0,
+        **MODELS,
+    )
     assert part.causal.direct_effect_left.low > 0
     assert "the model still passes it on" in part.verdict
 
 
 def test_a_model_that_overcorrects_is_named(people):
-    part = audit(people.y, 0.8 - 0.5 * people.z * people.fair_score, people.z, people.X,
-                 n_bootstrap=0, **MODELS)  # fmt: skip
+    part = audit(
+        people.y,
+        0.8 - 0.5 * people.z * people.fair_score,
+        sensitive_features=people.z,
+        X=people.X,
+        n_bootstrap=0,
+        **MODELS,
+    )
     assert "so the scores of group 1 are lower than the covariates explain" in part.verdict
 
 
 def test_a_world_without_a_direct_effect_keeps_none():
     people = make_world("no_direct_effect", 1500, random_state=0)
-    part = audit(people.y, people.fair_score, people.z, people.X, n_bootstrap=0, **MODELS)
+    part = audit(
+        people.y,
+        people.fair_score,
+        sensitive_features=people.z,
+        X=people.X,
+        n_bootstrap=0,
+        **MODELS,
+    )
     assert part.causal.direct_effect_left.low < 0 < part.causal.direct_effect_left.high
 
 
@@ -214,7 +262,13 @@ def test_a_metric_is_found_by_its_name(found):
 
 
 def test_thresholds_come_in_order_each_once(people):
-    part = audit(people.y, people.fair_score, people.z, threshold=[0.7, 0.2, 0.7], n_bootstrap=0)
+    part = audit(
+        people.y,
+        people.fair_score,
+        sensitive_features=people.z,
+        threshold=[0.7, 0.2, 0.7],
+        n_bootstrap=0,
+    )
     assert part.thresholds == (0.2, 0.7)
 
 
@@ -227,8 +281,15 @@ def test_printed_it_is_the_verdict_and_every_number(found):
 
 def test_hostile_names_come_out_as_data(people):
     z = pd.Series(np.where(people.z == 1, *HOSTILE[::-1]), name='"quoted" <b>')
-    part = audit(people.y, people.fair_score, z, people.X, positive_level=HOSTILE[1],
-                 n_bootstrap=0, **MODELS)  # fmt: skip
+    part = audit(
+        people.y,
+        people.fair_score,
+        sensitive_features=z,
+        X=people.X,
+        positive_level=HOSTILE[1],
+        n_bootstrap=0,
+        **MODELS,
+    )
     data = json.loads(part.to_json())
     assert data["sensitive"] == {"name": '"quoted" <b>', "levels": list(HOSTILE)}
     assert max(map(len, str(part).splitlines()[:2])) < 200
@@ -243,22 +304,23 @@ def test_no_row_of_the_table_is_in_the_result(people):
     X[7, 3] = 1234.5678
     p = people.fair_score.copy()
     p[7] = 0.123456789
-    part = audit(people.y, p, people.z, X, n_bootstrap=2, **MODELS)
+    part = audit(people.y, p, sensitive_features=people.z, X=X, n_bootstrap=2, **MODELS)
     assert "1234.5678" not in part.to_json() + str(part)
     assert "123456789" not in part.to_json() + str(part)
 
 
 def test_any_container_gives_the_same_audit(people):
     columns = (people.y, people.fair_score, people.z)
-    wanted = audit(*columns, n_bootstrap=0).to_dict()
+    y, p, z = columns
+    wanted = audit(y, p, sensitive_features=z, n_bootstrap=0).to_dict()
     for container in (list, pd.Series, pl.Series):
-        given = (container(each.tolist()) for each in columns)
-        assert audit(*given, n_bootstrap=0).to_dict() == wanted
+        y, p, z = (container(each.tolist()) for each in columns)
+        assert audit(y, p, sensitive_features=z, n_bootstrap=0).to_dict() == wanted
 
 
 def test_labels_may_be_words(people):
     words = np.where(people.y == 1, "yes", "no")
-    part = audit(words, people.fair_score, people.z, n_bootstrap=0)
+    part = audit(words, people.fair_score, sensitive_features=people.z, n_bootstrap=0)
     assert part.classes == ("no", "yes")
     assert part.metrics["base_rate"].estimate == people.y.mean()
     assert "The label is yes for" in part.verdict
@@ -271,8 +333,15 @@ def test_the_result_cannot_be_changed(found):
 
 
 def test_the_effects_may_have_bootstrap_intervals(people):
-    part = audit(people.y, people.fair_score, people.z, people.X, n_bootstrap=3,
-                 effect_interval="bootstrap", **MODELS)  # fmt: skip
+    part = audit(
+        people.y,
+        people.fair_score,
+        sensitive_features=people.z,
+        X=people.X,
+        n_bootstrap=3,
+        effect_interval="bootstrap",
+        **MODELS,
+    )
     assert part.causal.labels.settings["n_bootstrap"] == 3
     assert part.causal.scores.settings["interval"] == "bootstrap"
     assert part.causal.direct_effect_left.se > 0
@@ -281,7 +350,9 @@ def test_the_effects_may_have_bootstrap_intervals(people):
 def test_the_names_of_columns_come_out_as_data_and_short(people):
     names = [HOSTILE[0], HOSTILE[1], *(f"c{k}" for k in range(people.X.shape[1] - 2))]
     X = pd.DataFrame(people.X, columns=names)
-    part = audit(people.y, people.fair_score, people.z, X, n_bootstrap=0, **MODELS)
+    part = audit(
+        people.y, people.fair_score, sensitive_features=people.z, X=X, n_bootstrap=0, **MODELS
+    )
     assert HOSTILE[1] in part.to_dict()["causal"]["balance"]["raw"]["columns"]
     lines = [line for line in str(part).splitlines() if line != part.verdict]
     assert max(map(len, lines)) < 250
@@ -290,6 +361,10 @@ def test_the_names_of_columns_come_out_as_data_and_short(people):
 def test_progress_is_told(people):
     seen = []
     audit(
-        people.y, people.fair_score, people.z, n_bootstrap=3, progress=lambda *at: seen.append(at)
+        people.y,
+        people.fair_score,
+        sensitive_features=people.z,
+        n_bootstrap=3,
+        progress=lambda *at: seen.append(at),
     )
     assert seen == [(1, 3), (2, 3), (3, 3)]

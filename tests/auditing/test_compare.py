@@ -26,7 +26,9 @@ def scores(people):
 
 @pytest.fixture(scope="module")
 def found(people, scores):
-    return compare(scores, people.y, people.z, people.X, n_bootstrap=60, **MODELS)
+    return compare(
+        people.y, scores, sensitive_features=people.z, X=people.X, n_bootstrap=60, **MODELS
+    )
 
 
 def test_the_first_model_is_the_reference(found):
@@ -35,7 +37,10 @@ def test_the_first_model_is_the_reference(found):
 
 
 def test_a_difference_is_that_of_two_audits(people, scores, found):
-    each = {name: audit(people.y, p, people.z, n_bootstrap=0) for name, p in scores.items()}
+    each = {
+        name: audit(people.y, p, sensitive_features=people.z, n_bootstrap=0)
+        for name, p in scores.items()
+    }
     for key, estimate in found.differences["near"].entries.items():
         apart = each["near"].metrics.entries[key].estimate
         apart -= each["fair"].metrics.entries[key].estimate
@@ -49,7 +54,12 @@ def test_paired_intervals_are_shorter_than_those_of_each_model(found):
 
 
 def test_a_model_does_not_differ_from_itself(people, scores):
-    same = compare({"a": scores["fair"], "b": scores["fair"]}, people.y, people.z, n_bootstrap=5)
+    same = compare(
+        people.y,
+        {"a": scores["fair"], "b": scores["fair"]},
+        sensitive_features=people.z,
+        n_bootstrap=5,
+    )
     spreads = [each.se for each in same.differences["b"].entries.values()]
     assert np.nanmax(spreads) == 0
     assert same.left_differences["b"].estimate == 0
@@ -74,7 +84,7 @@ def test_the_influence_interval_of_a_gap_agrees_with_the_resamples(found):
 
 
 def test_without_covariates_the_differences_stay_and_the_rest_is_named(people, scores, found):
-    part = compare(scores, people.y, people.z, n_bootstrap=0)
+    part = compare(people.y, scores, sensitive_features=people.z, n_bootstrap=0)
     assert part.left is None
     assert part.missing.startswith("X was not given")
     assert part.left_differences == found.left_differences
@@ -93,6 +103,12 @@ def test_the_result_becomes_json_and_a_frame(found):
 
 def test_thinned_rows_are_the_same_for_every_model(people, scores):
     part = compare(
-        scores, people.y, people.z, people.X, n_bootstrap=0, max_rows_for_effects=500, **MODELS
+        people.y,
+        scores,
+        sensitive_features=people.z,
+        X=people.X,
+        n_bootstrap=0,
+        max_rows_for_effects=500,
+        **MODELS,
     )
     assert part.left["labels"].estimate > part.left["fair"].estimate

@@ -11,7 +11,7 @@ import unsway
 SOURCE = str(Path(unsway.__file__).parents[1])
 CALL = """
 from unsway import audit
-found = audit([0, 1, 0, 1], [0.1, 0.9, 0.2, 0.6], [0, 0, 1, 1], n_bootstrap=0)
+found = audit([0, 1, 0, 1], [0.1, 0.9, 0.2, 0.6], sensitive_features=[0, 0, 1, 1], n_bootstrap=0)
 print(found.metrics["auc"].estimate)
 import unsway
 assert unsway.audit is audit

@@ -55,7 +55,9 @@ def test_a_metric_is_scikit_learns_overall_and_in_each_group(name, weighted):
 @pytest.mark.parametrize("digits", [1, 2, 8])
 def test_calibration_is_scikit_learns(strategy, digits):
     y, p, z, _ = people(digits=digits)
-    found = audit(y, p, z, n_bootstrap=0, calibration_strategy=strategy).calibration
+    found = audit(
+        y, p, sensitive_features=z, n_bootstrap=0, calibration_strategy=strategy
+    ).calibration
     share, score = calibration_curve(y, p, n_bins=10, strategy=strategy)
     keep = found.weight[0] > 0
     np.testing.assert_allclose(found.positive_share[0, keep], share, atol=1e-12)
@@ -65,7 +67,7 @@ def test_calibration_is_scikit_learns(strategy, digits):
 
 def test_calibration_of_a_group_is_scikit_learns_of_its_rows():
     y, p, z, _ = people()
-    found = audit(y, p, z, n_bootstrap=0, calibration_bins=5).calibration
+    found = audit(y, p, sensitive_features=z, n_bootstrap=0, calibration_bins=5).calibration
     share, score = calibration_curve(y[z == 1], p[z == 1], n_bins=5)
     frame = found.to_frame()
     frame = frame[frame["group"] == "z=1"]
@@ -131,7 +133,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
         z = np.repeat([0.0, 1.0], 150)
         p = np.where(rng.random(300) < 0.4 + 0.2 * z, 0.9, 0.1)
         y = (rng.random(300) < p).astype(int)
-        found = audit(y, p, z, n_bootstrap=120, random_state=seed).metrics
+        found = audit(y, p, sensitive_features=z, n_bootstrap=120, random_state=seed).metrics
         inside.append([found[name].low <= 0.2 <= found[name].high for name in names])
     assert np.all(np.mean(inside, axis=0) > 0.85)
     assert np.mean(inside) < 1
@@ -139,7 +141,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
 
 def test_a_difference_that_may_be_none_has_an_interval_that_begins_at_none():
     y, p, z, _ = people()
-    found = audit(y, np.roll(p, 7), z, n_bootstrap=100).metrics
+    found = audit(y, np.roll(p, 7), sensitive_features=z, n_bootstrap=100).metrics
     signed = found["selection_rate_difference"]
     assert signed.low < 0 < signed.high
     assert found["demographic_parity_difference"].low == 0
@@ -151,14 +153,14 @@ def test_a_difference_that_may_be_none_has_an_interval_that_begins_at_none():
 def test_a_ratio_of_nothing_to_something_has_an_interval():
     y, _, z, _ = people()
     p = np.where((z == 1) & (np.arange(N) % 2 == 0), 0.9, 0.1)
-    found = audit(y, p, z, n_bootstrap=30).metrics["demographic_parity_ratio"]
+    found = audit(y, p, sensitive_features=z, n_bootstrap=30).metrics["demographic_parity_ratio"]
     assert (found.estimate, found.low, found.high) == (0, 0, 0)
 
 
 def test_ratio_intervals_are_those_of_the_ratio_where_groups_clearly_differ():
     y, p, z, _ = people()
     p = p * (0.8 + 0.2 * z)
-    found = audit(y, p, z, n_bootstrap=50)
+    found = audit(y, p, sensitive_features=z, n_bootstrap=50)
     rates = [found.metrics["selection_rate", place].estimate for place in ("z=0", "z=1")]
     ratio = found.metrics["demographic_parity_ratio"]
     assert ratio.estimate == pytest.approx(rates[0] / rates[1])
@@ -173,7 +175,9 @@ def test_without_resamples_intervals_are_unknown():
 def test_the_seed_makes_the_intervals():
     y, p, z, weights = people()
     one, two, other = (
-        audit(y, p, z, sample_weight=weights, n_bootstrap=10, random_state=seed).to_dict()
+        audit(
+            y, p, sensitive_features=z, sample_weight=weights, n_bootstrap=10, random_state=seed
+        ).to_dict()
         for seed in (0, 0, 1)
     )
     assert one == two
@@ -183,13 +187,16 @@ def test_the_seed_makes_the_intervals():
 @pytest.mark.slow
 def test_the_number_of_workers_does_not_matter():
     y, p, z, _ = people()
-    one, two = (audit(y, p, z, n_bootstrap=10, n_jobs=jobs).to_dict() for jobs in (None, 2))
+    one, two = (
+        audit(y, p, sensitive_features=z, n_bootstrap=10, n_jobs=jobs).to_dict()
+        for jobs in (None, 2)
+    )
     assert one == two
 
 
 def test_the_standard_error_of_a_rate_is_the_binomial_one():
     y, p, z, _ = people()
-    found = audit(y, p, z, n_bootstrap=400).metrics["base_rate", "z=1"]
+    found = audit(y, p, sensitive_features=z, n_bootstrap=400).metrics["base_rate", "z=1"]
     rows = (z == 1).sum()
     wanted = np.sqrt(found.estimate * (1 - found.estimate) / rows)
     assert found.se == pytest.approx(wanted, rel=0.15)

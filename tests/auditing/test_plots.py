@@ -18,10 +18,18 @@ def found():
     people = make_synthetic(800, random_state=0)
     z = np.where(people.z == 1, "$\\frac{", "<b>" + "x" * 500)
     return audit(
-        people.y, people.fair_score, z, people.X, positive_level="$\\frac{", n_bootstrap=5,
-        threshold=[0.3, 0.5, 0.7], propensity_model=LogisticRegression(),
-        outcome_model=LogisticRegression(), score_model=LinearRegression(), cv=2,
-    )  # fmt: skip
+        people.y,
+        people.fair_score,
+        sensitive_features=z,
+        X=people.X,
+        positive_level="$\\frac{",
+        n_bootstrap=5,
+        threshold=[0.3, 0.5, 0.7],
+        propensity_model=LogisticRegression(),
+        outcome_model=LogisticRegression(),
+        score_model=LinearRegression(),
+        cv=2,
+    )
 
 
 @pytest.fixture(autouse=True)

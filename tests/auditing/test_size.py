@@ -16,7 +16,8 @@ z = (rng.random(n) < 1 / (1 + np.exp(-X[:, 0] + X[:, 1] / 2))).astype(int)
 p = 1 / (1 + np.exp(-X[:, 2] - X[:, 0]))
 y = (rng.random(n) < 1 / (1 + np.exp(-X[:, 2] - X[:, 0] - 0.8 * z))).astype(int)
 start = time.perf_counter()
-found = audit(y, p, z, X if sys.argv[1] == "X" else None, n_bootstrap=int(sys.argv[2]))
+X = X if sys.argv[1] == "X" else None
+found = audit(y, p, sensitive_features=z, X=X, n_bootstrap=int(sys.argv[2]))
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 """
 

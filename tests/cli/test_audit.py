@@ -56,7 +56,9 @@ def run(*arguments):
 def expected(table, score="score", X=None, **more):
     y = np.array(table["hired"].to_pylist()) == YES
     z = np.array(table["sex"].to_pylist()) == MALE
-    return audit(y, table[score].to_numpy(), z, X, **{"n_bootstrap": 5, **more})
+    return audit(
+        y, table[score].to_numpy(), sensitive_features=z, X=X, **{"n_bootstrap": 5, **more}
+    )
 
 
 @pytest.fixture(scope="module")

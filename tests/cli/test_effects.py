@@ -477,12 +477,12 @@ def test_ctrl_c_that_was_swallowed_counts_at_the_next_question():
 
 def test_ctrl_c_during_a_bootstrap_exits_with_130_and_leaves_nothing(place, tmp_path):
     code = (
-        "from unsway.effects import intervals\n"
-        "real = intervals._replicate\n"
+        "from unsway.effects import estimate\n"
+        "real = estimate._replicate\n"
         "def marked(*given):\n"
         "    open('started', 'w').close()\n"
         "    return real(*given)\n"
-        "intervals._replicate = marked\n"
+        "estimate._replicate = marked\n"
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from unsway.cli import main; main()\n"
     )

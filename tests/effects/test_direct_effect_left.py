@@ -10,9 +10,9 @@ from contracts import assert_close, make_people
 from sklearn.linear_model import LogisticRegression
 
 from unsway.datasets import synthetic
-from unsway.effects.decomposition import METHODS, direct_effect_left, estimate_effects
+from unsway.effects.estimate import resample
+from unsway.effects.estimation import METHODS, direct_effect_left, estimate_effects
 from unsway.effects.influence import EFFECTS
-from unsway.effects.intervals import resample
 
 PEOPLE = make_people(300)
 OPTIONS = {"propensity_model": LogisticRegression(), "outcome_model": LogisticRegression(), "cv": 2}
@@ -57,7 +57,9 @@ def test_a_score_that_ignores_everyone_leaves_minus_the_indirect_effect():
 
 
 def test_the_function_does_what_the_method_does():
-    found = direct_effect_left(PEOPLE.scores, PEOPLE.y, PEOPLE.z, PEOPLE.X, **OPTIONS)
+    found = direct_effect_left(
+        PEOPLE.y, PEOPLE.scores, sensitive_features=PEOPLE.z, X=PEOPLE.X, **OPTIONS
+    )
     assert found == effects().direct_effect_left(PEOPLE.scores)
 
 
@@ -121,10 +123,10 @@ def test_scores_come_in_every_container(kind):
 @pytest.mark.parametrize(
     ("scores", "error", "message"),
     [
-        (PEOPLE.scores[:-1], ValueError, "scores has 299 rows but the effects were estimated on 3"),
-        (np.where(PEOPLE.z == 1, np.nan, 1), ValueError, "scores has .* missing values"),
-        (np.array(["high"] * 300), TypeError, "scores must hold numbers"),
-        (np.zeros((300, 2)), ValueError, "scores must be one column"),
+        (PEOPLE.scores[:-1], ValueError, "y_pred has 299 rows but the effects were estimated on 3"),
+        (np.where(PEOPLE.z == 1, np.nan, 1), ValueError, "y_pred has .* missing values"),
+        (np.array(["high"] * 300), TypeError, "y_pred must hold numbers"),
+        (np.zeros((300, 2)), ValueError, "y_pred must be one column"),
     ],
     ids=["too few", "missing", "text", "two columns"],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sklearn
 
-from unsway.effects.decomposition import estimate_effects
+from unsway.effects.estimation import estimate_effects
 
 REFERENCE = Path(__file__).parent / "reference"
 STORED = json.loads((REFERENCE / "double_ml.json").read_text(encoding="utf-8"))

@@ -28,7 +28,7 @@ def cross_fitted(data, n_folds=3):
         ):
             model = LogisticRegression(C=10).fit(data.X[rows], target[rows])
             answer[test] = model.predict_proba(data.X[test])[:, 1]
-    return mu1 - mu0, {"b": b, "y": data.y, "z": data.z, "mu0": mu0}
+    return mu1 - mu0, {"propensity": b, "y": data.y, "sensitive_features": data.z, "mu0": mu0}
 
 
 def small_study(n=1500, seed=0):
@@ -39,7 +39,7 @@ def small_study(n=1500, seed=0):
     z = (rng.random(n) < b).astype(float)
     tau = 0.5 + 0.3 * seen + 0.4 * unseen
     y = seen + z * tau + 0.5 * rng.normal(size=n)
-    return tau, {"b": b, "y": y, "z": z, "mu0": seen}
+    return tau, {"propensity": b, "y": y, "sensitive_features": z, "mu0": seen}
 
 
 # --- known worlds ---------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def test_the_true_effect_is_confirmed_in_full():
     slope = found.calibration.slope
     assert abs(slope.estimate - 1) < 3 * slope.se
     assert found.within == pytest.approx(0.4, abs=0.05)
-    weights = others["b"] * (1 - others["b"])
+    weights = others["propensity"] * (1 - others["propensity"])
     assert found.effect == pytest.approx(np.average(effect, weights=weights), abs=0.05)
 
 
@@ -106,7 +106,7 @@ def test_the_test_of_no_variation_keeps_its_size():
 def test_slope_and_error_are_those_of_one_large_regression():
     effect, others = small_study()
     found = mean_field(effect, **others, n_bins=4)
-    b, y, z, mu0 = others["b"], others["y"], others["z"], others["mu0"]
+    b, y, z, mu0 = others["propensity"], others["y"], others["sensitive_features"], others["mu0"]
     weights = b * (1 - b)
     order = np.argsort(b)
     middle = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
@@ -161,9 +161,9 @@ def test_the_unit_of_y_is_the_unit_of_every_spread():
 
 def test_an_effect_along_b_alone_is_between_bins_not_within():
     _, others = small_study(8_000)
-    b = others["b"]
+    b = others["propensity"]
     rng = np.random.default_rng(5)
-    others["y"] = others["mu0"] + others["z"] * b + 0.2 * rng.normal(size=len(b))
+    others["y"] = others["mu0"] + others["sensitive_features"] * b + 0.2 * rng.normal(size=len(b))
     found = mean_field(b, **others, n_bins=20)
     assert found.model_within < 1e-6
     assert found.within < 0.001
@@ -181,24 +181,24 @@ def test_a_constant_effect_has_no_spread():
 
 def test_without_labels_the_models_speak_alone():
     effect, others = small_study()
-    found = mean_field(effect, others["b"])
+    found = mean_field(effect, others["propensity"])
     assert found.calibration is None
     assert found.within == found.model_within == pytest.approx(0.4, abs=0.05)
-    assert "give y, z and mu0" in found.sentence
+    assert "give y, sensitive_features and mu0" in found.sentence
 
 
 def test_a_propensity_of_few_values_has_few_bins():
     effect, others = small_study()
-    others["b"] = np.where(others["b"] > 0.5, 0.65, 0.35)
+    others["propensity"] = np.where(others["propensity"] > 0.5, 0.65, 0.35)
     assert mean_field(effect, **others).bin_scores.tolist() == pytest.approx([0.35, 0.65])
 
 
 def test_rows_with_an_exact_propensity_have_no_say():
     effect, others = small_study()
-    others["b"] = np.where(others["b"] > 0.5, 0.65, 0.35)
+    others["propensity"] = np.where(others["propensity"] > 0.5, 0.65, 0.35)
     found = mean_field(effect, **others)
     longer = {name: np.r_[values, values[:9]] for name, values in others.items()}
-    longer["b"][-9:] = 0.0
+    longer["propensity"][-9:] = 0.0
     again = mean_field(np.r_[effect, np.full(9, 50.0)], **longer)
     assert again.to_dict() == found.to_dict()
     assert again.n_rows == 1500
@@ -219,27 +219,27 @@ def test_the_frame_has_a_row_per_bin(backend):
     pytest.importorskip(backend)
     effect, others = small_study()
     assert mean_field(effect, **others).to_frame(backend).shape == (10, 6)
-    assert mean_field(effect, others["b"]).to_frame(backend).shape == (10, 6)
+    assert mean_field(effect, others["propensity"]).to_frame(backend).shape == (10, 6)
 
 
 def test_the_dict_survives_json():
     effect, others = small_study()
     found = mean_field(effect, **others)
     assert json.loads(json.dumps(found.to_dict()))["within"] == found.calibration.within.to_dict()
-    assert mean_field(effect, others["b"]).to_dict()["p_value"] is None
+    assert mean_field(effect, others["propensity"]).to_dict()["p_value"] is None
     assert found.sentence in repr(found)
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"z": None}, "z missing: y, z and mu0 go together"),
+        ({"sensitive_features": None}, "sensitive_features missing: y, sensitive_features and mu0"),
         ({"y": None, "mu0": None}, "y and mu0 missing"),
         ({"y": np.zeros(3)}, "y has 3 rows but effect has 1500"),
         ({"mu0": np.full(1500, np.nan)}, "mu0 has 1500 missing values"),
-        ({"b": np.full(1500, 1.0)}, "every propensity is exactly 0 or 1"),
-        ({"b": np.full(1500, 2.0)}, r"outside \[0, 1\]"),
-        ({"z": np.eye(1, 1500)[0]}, "fewer than 10 rows"),
+        ({"propensity": np.full(1500, 1.0)}, "every propensity is exactly 0 or 1"),
+        ({"propensity": np.full(1500, 2.0)}, r"outside \[0, 1\]"),
+        ({"sensitive_features": np.eye(1, 1500)[0]}, "fewer than 10 rows"),
         ({"n_bins": 0}, "n_bins must be an int"),
         ({"confidence": 95}, "confidence must lie between 0 and 1"),
         ({"sample_weight": -np.ones(1500)}, "1500 negative values"),

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unsway.datasets import load_berkeley
 from unsway.effects import Propensity, fit_surrogate
-from unsway.effects.decomposition import estimate_effects
+from unsway.effects.estimation import estimate_effects
 from unsway.effects.nuisance import Nuisances
 from unsway.effects.sensitivity import robustness_value, sensitivity
 

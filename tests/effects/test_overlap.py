@@ -13,7 +13,7 @@ from unsway.datasets import make_world
 from unsway.effects.overlap import effective_size, overlap
 
 DATA = make_world("paper", 20_000, random_state=0)
-FOUND = overlap(DATA.propensity, DATA.z)
+FOUND = overlap(DATA.propensity, sensitive_features=DATA.z)
 
 
 def test_the_papers_world_has_the_known_overlap():
@@ -44,7 +44,7 @@ def test_both_histograms_have_area_one():
 
 def test_poor_overlap_shows_in_every_number():
     data = make_world("poor_overlap", 20_000, random_state=0)
-    poor = overlap(data.propensity, data.z)
+    poor = overlap(data.propensity, sensitive_features=data.z)
     assert poor.share_outside > FOUND.share_outside
     assert poor.auc > FOUND.auc
     assert poor.overlap_sizes[0] < FOUND.overlap_sizes[0]
@@ -54,7 +54,10 @@ def test_weights_count_as_repeated_rows():
     weights = np.random.default_rng(0).integers(0, 4, 500)
     rows = np.repeat(np.arange(500), weights)
     b, z = DATA.propensity[:500], DATA.z[:500]
-    weighted, longer = overlap(b, z, sample_weight=weights), overlap(b[rows], z[rows])
+    weighted, longer = (
+        overlap(b, sensitive_features=z, sample_weight=weights),
+        overlap(b[rows], sensitive_features=z[rows]),
+    )
     assert weighted.share_outside == pytest.approx(longer.share_outside)
     assert weighted.auc == pytest.approx(longer.auc)
     assert weighted.support == longer.support
@@ -63,14 +66,14 @@ def test_weights_count_as_repeated_rows():
 
 
 def test_groups_apart_have_an_empty_support():
-    found = overlap([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1])
+    found = overlap([0.1, 0.2, 0.8, 0.9], sensitive_features=[0, 0, 1, 1])
     assert found.support == (0.8, 0.2)
     assert found.share_in_support == 0
     assert "common support empty" in repr(found)
 
 
 def test_exact_propensities_are_counted_and_give_no_infinity():
-    found = overlap([0.0, 1.0, 0.0, 0.5, 0.5], [0, 0, 1, 1, 0])
+    found = overlap([0.0, 1.0, 0.0, 0.5, 0.5], sensitive_features=[0, 0, 1, 1, 0])
     assert (found.n_exact, found.n_infinite) == (3, 2)
     assert np.isnan(found.ate_sizes).all()
     assert found.to_dict()["effective_sample_size_ate"] == [None, None]
@@ -111,4 +114,4 @@ def test_the_effective_size_does_not_depend_on_the_scale_of_weights():
 )
 def test_bad_input_is_refused(b, z, options, message):
     with pytest.raises(ValueError, match=message):
-        overlap(b, z, **options)
+        overlap(b, sensitive_features=z, **options)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unsway.effects.balance import balance
-from unsway.effects.intervals import Estimate
+from unsway.effects.estimate import Estimate
 from unsway.effects.overlap import overlap
 from unsway.effects.plots import plot_balance, plot_curve, plot_forest, plot_overlap
 
@@ -51,7 +51,7 @@ def marks(ax):
 
 
 def test_a_love_plot_shows_absolute_differences_largest_on_top():
-    found = balance(X, Z, propensity=B)
+    found = balance(X, sensitive_features=Z, propensity=B)
     ax = draw(found.plot())
     assert list(marks(ax)) == ["raw", "overlap"]
     raw = marks(ax)["raw"][:, 0]
@@ -60,14 +60,16 @@ def test_a_love_plot_shows_absolute_differences_largest_on_top():
 
 
 def test_a_love_plot_shows_the_weightings_asked_for():
-    ax = draw(plot_balance(balance(X, Z, propensity=B), weightings=["ATT", "ATE"]))
+    ax = draw(
+        plot_balance(balance(X, sensitive_features=Z, propensity=B), weightings=["ATT", "ATE"])
+    )
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ATT", "ATE"]
 
 
 def test_a_love_plot_draws_names_with_dollars_and_long_ones():
     pandas = pytest.importorskip("pandas")
     names = [r"pay_$ $\frac$", "x" * 30 + "$" + "y" * 30, "a\nb"]
-    ax = draw(balance(pandas.DataFrame(X, columns=names), Z).plot())
+    ax = draw(balance(pandas.DataFrame(X, columns=names), sensitive_features=Z).plot())
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert r"pay_\$ \$\frac\$" in labels
     assert "a b" in labels
@@ -75,14 +77,17 @@ def test_a_love_plot_draws_names_with_dollars_and_long_ones():
 
 
 def test_a_love_plot_marks_infinite_differences_at_its_edge():
-    found = balance(np.column_stack([0.5 + Z, X[:, 1]]), Z)
+    found = balance(np.column_stack([0.5 + Z, X[:, 1]]), sensitive_features=Z)
     ax = draw(found.plot())
     assert marks(ax)["raw"][-1, 0] == ax.get_xlim()[1]
     assert [text.get_text() for text in ax.texts] == ["∞"]
 
 
 def test_a_love_plot_keeps_the_lines_that_differ_most():
-    found = balance(np.random.default_rng(1).normal(size=(400, 12)) + Z[:, None] * np.arange(12), Z)
+    found = balance(
+        np.random.default_rng(1).normal(size=(400, 12)) + Z[:, None] * np.arange(12),
+        sensitive_features=Z,
+    )
     ax = draw(plot_balance(found, max_lines=3))
     assert [text.get_text() for text in ax.get_yticklabels()] == [
         found.names[line] for line in np.argsort(np.abs(found.differences[:, 0]))[-3:]
@@ -92,16 +97,16 @@ def test_a_love_plot_keeps_the_lines_that_differ_most():
 
 def test_a_love_plot_needs_something_to_draw():
     with pytest.raises(ValueError, match="nothing to draw"):
-        plot_balance(balance(X, Z), weightings=[])
+        plot_balance(balance(X, sensitive_features=Z), weightings=[])
     with pytest.raises(ValueError, match="unknown weighting 'ATE'"):
-        plot_balance(balance(X, Z), weightings=["ATE"])
+        plot_balance(balance(X, sensitive_features=Z), weightings=["ATE"])
 
 
 # --- overlap --------------------------------------------------------------------------------------
 
 
 def test_the_mirrored_histogram_has_z1_above_and_z0_below():
-    found = overlap(B, Z, bins=10)
+    found = overlap(B, sensitive_features=Z, bins=10)
     ax = draw(found.plot())
     heights = [bar.get_height() for bar in ax.patches]
     np.testing.assert_allclose(heights[:10], found.densities[1])
@@ -110,7 +115,7 @@ def test_the_mirrored_histogram_has_z1_above_and_z0_below():
 
 
 def test_the_histogram_draws_names_of_levels_with_dollars():
-    found = overlap(B, np.where(Z == 1, "$a$", "b_$"), positive_level="$a$")
+    found = overlap(B, sensitive_features=np.where(Z == 1, "$a$", "b_$"), positive_level="$a$")
     assert [text.get_text() for text in draw(plot_overlap(found)).texts] == [
         r"z=1 (\$a\$)",
         r"z=0 (b_\$)",
@@ -155,8 +160,8 @@ def test_a_curve_with_gaps_shows_its_lone_points():
 def test_every_plot_draws_on_the_axes_it_is_given():
     _, axes = pyplot.subplots(2, 2)
     estimates = {"total": Estimate.normal(0.2, 0.01)}
-    assert plot_balance(balance(X, Z), axes[0, 0]) is axes[0, 0]
-    assert plot_overlap(overlap(B, Z), axes[0, 1]) is axes[0, 1]
+    assert plot_balance(balance(X, sensitive_features=Z), axes[0, 0]) is axes[0, 0]
+    assert plot_overlap(overlap(B, sensitive_features=Z), axes[0, 1]) is axes[0, 1]
     assert plot_forest(estimates, axes[1, 0]) is axes[1, 0]
     assert draw(plot_curve(CURVE, axes[1, 1])) is axes[1, 1]
     assert pyplot.get_fignums() == [1]

@@ -11,7 +11,7 @@ import pytest
 
 from unsway.datasets import WORLDS, make_world
 from unsway.effects.balance import balance
-from unsway.effects.decomposition import estimate_effects
+from unsway.effects.estimation import estimate_effects
 from unsway.effects.mean_field import mean_field
 from unsway.effects.nuisance import Nuisances
 from unsway.effects.overlap import overlap
@@ -22,14 +22,14 @@ RNG = np.random.default_rng(0)
 B = RNG.uniform(0.2, 0.8, 2_000)
 Z = (RNG.random(2_000) < B).astype(float)
 X = np.column_stack([np.log(B / (1 - B)), RNG.normal(size=2_000)])
-OVERLAP, BALANCE = overlap(B, Z), balance(X, Z, propensity=B)
+OVERLAP, BALANCE = overlap(B, sensitive_features=Z), balance(X, sensitive_features=Z, propensity=B)
 
 
 def spread(within, n=2_000):
     """Return a mean-field result with this spread of the effect within bins."""
     tau = 0.2 + within * X[:n, 1]
     y = Z[:n] * tau + np.random.default_rng(1).normal(size=n)
-    return mean_field(tau, B[:n], y=y, z=Z[:n], mu0=np.zeros(n))
+    return mean_field(tau, B[:n], y=y, sensitive_features=Z[:n], mu0=np.zeros(n))
 
 
 def finding(found, name):
@@ -73,24 +73,27 @@ def test_models_alone_are_judged_with_their_noise():
 
 
 def test_groups_without_a_propensity_in_common_cannot_be_compared():
-    found = verdict(overlap(np.where(Z == 1, 0.9, 0.1), Z))
+    found = verdict(overlap(np.where(Z == 1, 0.9, 0.1), sensitive_features=Z))
     assert found.level == "cannot tell"
     assert not finding(found, "common support").passed
 
 
 def test_too_few_comparable_rows_cannot_tell():
-    found = verdict(overlap(B[:60], Z[:60]))
+    found = verdict(overlap(B[:60], sensitive_features=Z[:60]))
     assert found.level == "cannot tell"
     assert not finding(found, "effective rows").passed
     assert (
-        verdict(overlap(B[:60], Z[:60]), thresholds=Thresholds(min_effective_rows=5)).level == "ok"
+        verdict(
+            overlap(B[:60], sensitive_features=Z[:60]), thresholds=Thresholds(min_effective_rows=5)
+        ).level
+        == "ok"
     )
 
 
 def test_propensities_that_contradict_their_rows_call_for_caution():
     b = B.copy()
     b[np.flatnonzero(Z == 1)[:3]] = 0
-    found = verdict(overlap(b, Z))
+    found = verdict(overlap(b, sensitive_features=Z))
     assert found.level == "caution"
     assert finding(found, "exact propensities").value == 3
 
@@ -98,7 +101,7 @@ def test_propensities_that_contradict_their_rows_call_for_caution():
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_world_calls_for_caution_by_its_extreme_propensities_alone(world):
     data = make_world(world, 10_000, random_state=0)
-    found = verdict(overlap(data.propensity, data.z))
+    found = verdict(overlap(data.propensity, sensitive_features=data.z))
     assert found.level == "caution"
     assert [each.name for each in found.findings if not each.passed] == ["extreme propensities"]
 
@@ -129,7 +132,7 @@ def test_the_effects_warn_exactly_where_the_verdict_asks_for_caution(n_extreme):
     ],
 )
 def test_every_threshold_decides_its_finding(changed, name):
-    data = (overlap(B, Z, low=0.25, high=0.75), BALANCE, spread(0.1))
+    data = (overlap(B, sensitive_features=Z, low=0.25, high=0.75), BALANCE, spread(0.1))
     assert finding(verdict(*data), name).passed
     strict = finding(verdict(*data, thresholds=Thresholds(**changed)), name)
     assert not strict.passed
@@ -164,7 +167,7 @@ def test_bad_input_is_refused():
     with pytest.raises(TypeError, match="overlap must be Overlap; got Balance"):
         verdict(BALANCE)
     with pytest.raises(ValueError, match="unknown weighting 'overlap'; this balance has raw"):
-        verdict(balance=balance(X, Z))
+        verdict(balance=balance(X, sensitive_features=Z))
     with pytest.raises(ValueError, match="max_extreme_share must be finite and at least 0"):
         Thresholds(max_extreme_share=-1)
     with pytest.raises(TypeError, match="min_effective_rows must be a number"):

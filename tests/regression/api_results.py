@@ -88,9 +88,18 @@ def left(found: Any, scores: Any) -> Any:
 
 def direct_effect_left(data: Any, scores: Any) -> Any:
     return unsway.direct_effect_left(
-        scores, data.y, data.z, data.X, cv=3, clip=0.01, confidence=0.9, max_extreme_share=1.0,
-        random_state=1, n_jobs=1, **levels(data),
-    )  # fmt: skip
+        data.y,
+        scores,
+        sensitive_features=data.z,
+        X=data.X,
+        cv=3,
+        clip=0.01,
+        confidence=0.9,
+        max_extreme_share=1.0,
+        random_state=1,
+        n_jobs=1,
+        **levels(data),
+    )
 
 
 def effect_curve(data: Any, weighted: bool = False, **settings: Any) -> dict[str, Any]:
@@ -120,13 +129,13 @@ def surrogate(target: Any, b: Any, z: Any, weights: Any, **settings: Any) -> Any
 def overlap(data: Any, b: Any, weighted: bool = False) -> Any:
     weights = data.weights if weighted else None
     given = {"sample_weight": weights, **levels(data)}
-    return unsway.overlap(b, data.z, low=0.05, high=0.95, bins=10, **given)
+    return unsway.overlap(b, sensitive_features=data.z, low=0.05, high=0.95, bins=10, **given)
 
 
 def balance(data: Any, b: Any = None, weighted: bool = False, weights: Any = None) -> Any:
     return unsway.balance(
         data.X,
-        data.z,
+        sensitive_features=data.z,
         propensity=b,
         weights=weights,
         sample_weight=data.weights if weighted else None,
@@ -138,7 +147,11 @@ def mean_field(
     data: Any, effect: Any, b: Any, mu0: Any = None, weighted: bool = False, n_bins: int = 6
 ) -> Any:
     """Return the mean-field check; without μ₀ it is made without the labels."""
-    given = {} if mu0 is None else {"y": data.labels, "z": data.z, "mu0": mu0, **levels(data)}
+    given = (
+        {}
+        if mu0 is None
+        else {"y": data.labels, "sensitive_features": data.z, "mu0": mu0, **levels(data)}
+    )
     weights = data.weights if weighted else None
     return unsway.mean_field(
         effect, b, sample_weight=weights, n_bins=n_bins, confidence=0.9, **given
@@ -196,7 +209,9 @@ def audit(data: Any, scores: Any, weighted: bool = False, **settings: Any) -> An
     }
     weights = data.weights if weighted else None
     given = {"sample_weight": weights, **levels(data)}
-    return unsway.audit(data.y, scores, data.z, X, **given, **{**known, **settings})
+    return unsway.audit(
+        data.y, scores, sensitive_features=data.z, X=X, **given, **{**known, **settings}
+    )
 
 
 def compare(data: Any, scores: Mapping[str, Any], weighted: bool = False, **settings: Any) -> Any:
@@ -214,7 +229,9 @@ def compare(data: Any, scores: Mapping[str, Any], weighted: bool = False, **sett
     }
     weights = data.weights if weighted else None
     given = {"sample_weight": weights, **levels(data)}
-    return unsway.compare(scores, data.y, data.z, X, **given, **{**known, **settings})
+    return unsway.compare(
+        data.y, scores, sensitive_features=data.z, X=X, **given, **{**known, **settings}
+    )
 
 
 #: Group metrics by whether they take decisions, and whether they put two rates together.

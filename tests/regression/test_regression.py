@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from regression.cases import CASES
-from regression.compare import compare, compare_case, renamed
+from regression.compare import RENAMES, compare, compare_case, renamed
 from regression.record import versions
 from regression.registry import TOLERANCES, digest, flat, thin
 
@@ -45,7 +45,7 @@ def test_a_case_gives_what_was_recorded(name):
     if reason is not None:
         pytest.skip(reason)
     limit = max(ROUNDING, TOLERANCES[case.kind])
-    found, more, count = compare_case(recorded, {"values": thin(case.values())}, {}, limit)
+    found, more, count = compare_case(recorded, {"values": thin(case.values())}, RENAMES, limit)
     assert found == []
     assert more == 0
     assert count > 0

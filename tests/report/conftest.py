@@ -35,8 +35,8 @@ def audited(people):
     found = audit(
         people.y,
         scores_of(people),
-        people.z,
-        people.X,
+        sensitive_features=people.z,
+        X=people.X,
         baseline=scores_of(people, 0.0),
         n_bootstrap=20,
         cv=2,

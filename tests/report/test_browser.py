@@ -259,7 +259,7 @@ def adult_page(tmp_path_factory):
     model.fit(train.to_matrix()[0], train.y)
     scores = model.predict_proba(test.to_matrix()[0])[:, 1]
     X = test.to_frame()[list(test.feature_names)]
-    found = audit(test.y, scores, test.z, X, n_bootstrap=20, cv=2)
+    found = audit(test.y, scores, sensitive_features=test.z, X=X, n_bootstrap=20, cv=2)
     return write_audit_report(found, tmp_path_factory.mktemp("adult") / "adult.html"), found
 
 

@@ -76,13 +76,13 @@ def test_the_numbers_shown_are_those_of_the_audit(audit_page, audited):
 
 
 def test_an_audit_itself_gives_the_same_page_as_its_dict(people, tmp_path):
-    found = audit(people.y, people.fair_score, people.z, n_bootstrap=0)
+    found = audit(people.y, people.fair_score, sensitive_features=people.z, n_bootstrap=0)
     first = write_audit_report(found, tmp_path / "a.html").read_bytes()
     assert first == write_audit_report(found.to_dict(), tmp_path / "b.html").read_bytes()
 
 
 def test_an_audit_without_x_says_what_is_missing(people, tmp_path):
-    found = audit(people.y, people.fair_score, people.z, n_bootstrap=0)
+    found = audit(people.y, people.fair_score, sensitive_features=people.z, n_bootstrap=0)
     html, text, _ = read(write_audit_report(found, tmp_path / "a.html"))
     assert "The direct effect was not judged" in text
     assert "X was not given" in text
@@ -91,7 +91,13 @@ def test_an_audit_without_x_says_what_is_missing(people, tmp_path):
 
 
 def test_several_thresholds_stand_in_a_table_of_their_own(people, tmp_path):
-    found = audit(people.y, people.fair_score, people.z, threshold=[0.3, 0.7], n_bootstrap=0)
+    found = audit(
+        people.y,
+        people.fair_score,
+        sensitive_features=people.z,
+        threshold=[0.3, 0.7],
+        n_bootstrap=0,
+    )
     html, text, _ = read(write_audit_report(found, tmp_path / "a.html"))
     rate = found.metrics["selection_rate", "z=1", 0.7].estimate
     line = re.search(r'<th scope="row">0\.7</th>(.*?)</tr>', html)[1]

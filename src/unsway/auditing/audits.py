@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..effects import Estimate
-from ..effects.intervals import Progress
+from ..effects.estimate import Progress
 from .calibration import Calibration
 from .causal import CausalAudit, EffectSettings, causal_audit, why_no_effects
 from .compare import Comparison, comparison
@@ -129,11 +129,11 @@ class Audit:
 
 
 def audit(
-    y: Any,
-    p: Any,
+    y_true: Any,
+    y_pred: Any,
+    *,
     sensitive_features: Any,
     X: Any = None,
-    *,
     threshold: Any = 0.5,
     baseline: Any = None,
     sample_weight: Any = None,
@@ -163,10 +163,10 @@ def audit(
 
     Parameters
     ----------
-    y : column of length n
+    y_true : column of length n
         Labels of two classes; the second in sorted order is the positive one.
-    p : column of length n
-        The model's probability of the positive class.
+    y_pred : column of length n
+        p, the model's probability of the positive class.
     sensitive_features : column of length n
         z, with two levels.
     X : frame or array, optional
@@ -207,11 +207,12 @@ def audit(
     --------
     >>> from unsway import make_synthetic
     >>> people = make_synthetic(2000, random_state=0)
-    >>> found = audit(people.y, people.fair_score, people.z, people.X, n_bootstrap=0)
+    >>> y, p, z = people.y, people.fair_score, people.z
+    >>> found = audit(y, p, sensitive_features=z, X=people.X, n_bootstrap=0)
     >>> left = found.causal.direct_effect_left
     >>> left.low < 0 < left.high
     True
-    >>> audit(people.y, people.fair_score, people.z, n_bootstrap=0).missing.split(":")[0]
+    >>> audit(y, p, sensitive_features=z, n_bootstrap=0).missing.split(":")[0]
     'X was not given'
     """
     settings = MetricSettings.of(
@@ -235,15 +236,15 @@ def audit(
         effect_degree,
         max_rows_for_effects,
     )
-    roles = {"p": p} if baseline is None else {"p": p, "baseline": baseline}
-    rows, scores = check_rows(y, roles, sensitive_features, X, sample_weight, positive_level)
+    given = {"y_pred": y_pred, **({} if baseline is None else {"baseline": baseline})}
+    rows, scores = check_rows(y_true, given, sensitive_features, X, sample_weight, positive_level)
     missing = why_no_effects(rows, cv)
     causal = None if missing else causal_audit(rows, scores, effects, settings)
-    measured = measure_model(scores["p"], rows, settings, progress)
+    measured = measure_model(scores["y_pred"], rows, settings, progress)
     beside = None
     if baseline is not None:
         models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": measured}
-        columns = {"baseline": scores["baseline"], "model": scores["p"]}
+        columns = {"baseline": scores["baseline"], "model": scores["y_pred"]}
         left = None
         if causal is not None and causal.baseline_left is not None:
             left = {"baseline": causal.baseline_left, "model": causal.direct_effect_left}

@@ -203,12 +203,12 @@ def causal_audit(
     settings: EffectSettings,
     metrics: MetricSettings,
 ) -> CausalAudit:
-    """Estimate what z does to the labels and the scores "p", and whether the data can tell."""
+    """Estimate what z does to the labels and the scores "y_pred", and whether the data can tell."""
     n_given = len(rows)
     stacked = np.column_stack(list(scores.values()))
     rows, stacked = at_most(rows, stacked, settings.max_rows, metrics.random_state)
     by_name = dict(zip(scores, stacked.T, strict=True))
-    p, other = by_name["p"], by_name.get("baseline")
+    p, other = by_name["y_pred"], by_name.get("baseline")
     study = _Study(rows, settings, metrics)
     labels = study.label_effects()
     b = labels.nuisances.propensity
@@ -223,7 +223,7 @@ def causal_audit(
 
     on_scores = told("effects on the scores", lambda: study.score_effects(p, labels.nuisances))
     field = told("mean-field check", lambda: study.mean_field(labels.nuisances))
-    balanced = balance(rows.X, rows.z, propensity=b, sample_weight=rows.weights)
+    balanced = balance(rows.X, sensitive_features=rows.z, propensity=b, sample_weight=rows.weights)
     balanced = replace(balanced, levels=rows.groups.names)
     curve = None
     if on_scores is not None:
@@ -334,7 +334,7 @@ class _Study:
             nuisances.effect,
             nuisances.propensity,
             y=self.rows.y,
-            z=self.rows.z,
+            sensitive_features=self.rows.z,
             mu0=nuisances.outcome[:, 0],
             sample_weight=self.rows.weights,
             confidence=self.metrics.confidence,

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._typing import Floats
 from ..effects import Estimate, estimate_effects
+from ..effects.estimate import Progress
 from ..effects.influence import Mean
-from ..effects.intervals import Progress
 from ..rows import Rows
 from .causal import EffectSettings, at_most, why_no_effects
 from .inputs import check_rows
@@ -147,11 +147,11 @@ def _signed(each: Estimate) -> str:
 
 
 def compare(
-    scores: Mapping[str, Any],
-    y: Any,
+    y_true: Any,
+    y_pred: Mapping[str, Any],
+    *,
     sensitive_features: Any,
     X: Any = None,
-    *,
     threshold: Any = 0.5,
     sample_weight: Any = None,
     positive_level: Any = None,
@@ -171,9 +171,11 @@ def compare(
 
     Parameters
     ----------
-    scores : mapping of str to column
+    y_true : column of length n
+        As in `audit`.
+    y_pred : mapping of str to column
         Each model's probabilities by its name; the first is the reference.
-    y, sensitive_features, X, threshold, sample_weight, positive_level, n_bootstrap, confidence
+    sensitive_features, X, threshold, sample_weight, positive_level, n_bootstrap, confidence
         As in `audit`. Without resamples, only the direct effect left has intervals.
     calibration_bins, calibration_strategy, max_rows_for_effects, random_state, n_jobs, progress
         As in `audit`.
@@ -185,13 +187,16 @@ def compare(
     >>> from unsway import make_synthetic
     >>> people = make_synthetic(2000, random_state=0)
     >>> found = compare(
-    ...     {"labels": people.y, "fair": people.fair_score}, people.y, people.z, n_bootstrap=50
+    ...     people.y,
+    ...     {"labels": people.y, "fair": people.fair_score},
+    ...     sensitive_features=people.z,
+    ...     n_bootstrap=50,
     ... )
     >>> found.left_differences["fair"].high < 0
     True
     """
-    if not isinstance(scores, Mapping) or len(scores) < 2:
-        raise ValueError("scores must map at least two models' names to their scores")
+    if not isinstance(y_pred, Mapping) or len(y_pred) < 2:
+        raise ValueError("y_pred must map at least two models' names to their scores")
     settings = MetricSettings.of(
         threshold,
         calibration_bins,
@@ -202,11 +207,11 @@ def compare(
         n_jobs=n_jobs,
     )
     effects = EffectSettings(max_rows=max_rows_for_effects, cv=effect_options.get("cv", 5))
-    roles = {f"scores[{str(name)!r}]": values for name, values in scores.items()}
-    if len(roles) < len(scores):
-        raise ValueError("two models of scores have the same name as text; rename one")
-    rows, checked = check_rows(y, roles, sensitive_features, X, sample_weight, positive_level)
-    named = dict(zip(map(str, scores), checked.values(), strict=True))
+    given = {f"y_pred[{str(name)!r}]": values for name, values in y_pred.items()}
+    if len(given) < len(y_pred):
+        raise ValueError("two models of y_pred have the same name as text; rename one")
+    rows, checked = check_rows(y_true, given, sensitive_features, X, sample_weight, positive_level)
+    named = dict(zip(map(str, y_pred), checked.values(), strict=True))
     missing = why_no_effects(rows, effects.cv)
     left = None
     if missing is None:

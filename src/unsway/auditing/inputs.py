@@ -17,7 +17,7 @@ from ..tables import row_count
 
 
 def check_rows(
-    y: Any,
+    y_true: Any,
     scores: Mapping[str, Any],
     sensitive_features: Any,
     X: Any,
@@ -25,31 +25,35 @@ def check_rows(
     positive_level: Any,
 ) -> tuple[Rows, dict[str, Floats]]:
     """Return the rows and each model's scores, or say what is wrong and where."""
-    labels, _ = read_column(y, "y")
+    labels, _ = read_column(y_true, "y_true")
     n_rows = len(labels)
     found = {role: check_scores(values, n_rows, role) for role, values in scores.items()}
-    groups = Groups.check(sensitive_features, n_rows, positive_level=positive_level, beside="y")
-    weights = check_weights(sample_weight, n_rows, beside="y")
-    rows = Rows(X=X, outcome=Outcome.labels(y, n_rows), groups=groups, weights=weights)
-    rows.outcome.check_present(weights, "y")
+    groups = Groups.check(
+        sensitive_features, n_rows, positive_level=positive_level, beside="y_true"
+    )
+    weights = check_weights(sample_weight, n_rows, beside="y_true")
+    rows = Rows(
+        X=X, outcome=Outcome.labels(y_true, n_rows, "y_true"), groups=groups, weights=weights
+    )
+    rows.outcome.check_present(weights, "y_true")
     groups.check_present(weights, "sensitive_features")
-    given: dict[str, Any] = {"y": y, **scores, "sensitive_features": sensitive_features}
+    given: dict[str, Any] = {"y_true": y_true, **scores, "sensitive_features": sensitive_features}
     given |= {"sample_weight": sample_weight}
     if X is not None:
         if row_count(X) != n_rows:
-            raise ValueError(f"X has {row_count(X)} rows but y has {n_rows}; they must match")
+            raise ValueError(f"X has {row_count(X)} rows but y_true has {n_rows}; they must match")
         groups.refuse_in(X)
         given["X"] = X
     _check_index(given)
     return rows, found
 
 
-def check_scores(values: Any, n_rows: int, role: str = "p") -> Floats:
+def check_scores(values: Any, n_rows: int, role: str) -> Floats:
     """Return probabilities of the positive class, or say why they are none."""
     if values is None:
         raise TypeError(f"{role} is None; give the model's probability of the positive class")
     array, _ = read_column(values, role)
-    check_length(array, n_rows, role, "y")
+    check_length(array, n_rows, role, "y_true")
     try:
         found = array.astype(np.float64)
     except (TypeError, ValueError):

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._typing import Floats
 from ..checks import check_choice, check_integer
-from ..effects.intervals import Progress, bootstrap, check_confidence, check_replicates
+from ..effects.estimate import Progress, bootstrap, check_confidence, check_replicates
 from ..rows import Rows
 from .calibration import Calibration
 from .inputs import check_thresholds

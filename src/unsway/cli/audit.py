@@ -203,8 +203,8 @@ def judge(
     found = audit(
         rows.y.astype(int),
         columns[0],
-        z,
-        rows.X if effects else None,
+        sensitive_features=z,
+        X=rows.X if effects else None,
         baseline=columns[1] if len(columns) > 1 else None,
         sample_weight=rows.weights,
         positive_level=rows.groups.levels[1],

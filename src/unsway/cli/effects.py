@@ -161,10 +161,10 @@ def study(
     )
     progress.next("Checking what the data can tell")
     models, level = found.nuisances, options["confidence"]
-    balanced = balance(rows.X, z, propensity=models.propensity, **given)
+    balanced = balance(rows.X, sensitive_features=z, propensity=models.propensity, **given)
     field = None
     if options["method"] == "doubly_robust":  # the others fit no models of the target
-        labels = {"y": rows.y, "z": z, "mu0": models.outcome[:, 0], **given}
+        labels = {"y": rows.y, "sensitive_features": z, "mu0": models.outcome[:, 0], **given}
         field = _if_told(
             "mean-field check",
             lambda: mean_field(models.effect, models.propensity, confidence=level, **labels),

@@ -242,7 +242,7 @@ def train(
     if not hasattr(classifier, "callback"):
         features = features_of_table(rows.X)
         matrix, names = one_hot(rows.X, features)
-        refuse_telling_level(matrix, names, rows)
+        refuse_sensitive_level(matrix, names, rows)
         classifier.fit(matrix, rows.y.astype(int), **given)
         return Fitted(classifier, features, classifier.predict_proba(matrix)[:, 1])
     classifier.callback = on_step
@@ -290,7 +290,7 @@ def _length(model: Any) -> dict[str, int]:
     return {"newton_steps": int(model.n_iter_[0])}
 
 
-def refuse_telling_level(matrix: Floats, names: Sequence[str], rows: Rows) -> None:
+def refuse_sensitive_level(matrix: Floats, names: Sequence[str], rows: Rows) -> None:
     """Raise if a one-hot column is the sensitive attribute itself."""
     copies = find_copies(level_extremes(matrix, rows.groups.codes, len(rows.groups.levels)))
     if len(copies):

@@ -28,7 +28,7 @@ from .fit import (
     make_classifier,
     make_criterion,
     model_options,
-    refuse_telling_level,
+    refuse_sensitive_level,
 )
 from .flags import RoleFlags, role_options, take_roles
 from .table_files import read_table, refuse_row_names, write_table
@@ -125,7 +125,7 @@ def _read(file: Path, flags: RoleFlags, engine: str) -> tuple[Rows, TrainingRole
         return rows, roles, None
     features = features_of_table(rows.X)
     matrix, names = one_hot(rows.X, features)
-    refuse_telling_level(matrix, names, rows)
+    refuse_sensitive_level(matrix, names, rows)
     return rows, roles, OneHot(features)
 
 

@@ -2,14 +2,15 @@
 
 from .balance import Balance, balance
 from .curve import CURVES, EffectCurve, effect_curve
-from .decomposition import INTERVALS, METHODS, direct_effect_left, estimate_effects
-from .estimates import MEANINGS, Effects
-from .intervals import Estimate
+from .estimate import Estimate
+from .estimation import INTERVALS, METHODS, direct_effect_left, estimate_effects
 from .mean_field import MeanField, mean_field
 from .nuisance import HERE, CrossFit, Fitting, Nuisances
 from .overlap import Overlap, overlap
 from .propensity import OverlapWarning, Propensity, warn_about_overlap
+from .result import MEANINGS, Effects
 from .sensitivity import Sensitivity, e_value, robustness_value, sensitivity
+from .separation import refuse_separating_columns, separates
 from .surrogate import (
     BASES,
     IllPosedSurrogateError,
@@ -18,7 +19,6 @@ from .surrogate import (
     SurrogateDesign,
     fit_surrogate,
 )
-from .telling import refuse_telling_columns, tells
 from .verdict import Thresholds, Verdict, verdict
 
 __all__ = [
@@ -54,10 +54,10 @@ __all__ = [
     "fit_surrogate",
     "mean_field",
     "overlap",
-    "refuse_telling_columns",
+    "refuse_separating_columns",
     "robustness_value",
     "sensitivity",
-    "tells",
+    "separates",
     "verdict",
     "warn_about_overlap",
 ]

@@ -17,7 +17,7 @@ from ..groups import Groups
 from ..tables import Column, columns, row_count
 from .overlap import check_propensity, plain_number, propensity_weights
 
-#: What `roles.columns` calls a category that is missing.
+#: What `tables.columns` calls a category that is missing.
 _MISSING = "(missing)"
 
 
@@ -129,8 +129,8 @@ class Balance:
 
 def balance(
     X: Any,
-    sensitive_features: Any,
     *,
+    sensitive_features: Any,
     propensity: Any = None,
     weights: Any = None,
     sample_weight: Any = None,
@@ -184,7 +184,8 @@ def balance(
     --------
     Group means 3 and 1, both variances 2, so (3−1)/√2:
 
-    >>> result = balance(np.array([[0.0], [2.0], [2.0], [4.0]]), [0, 0, 1, 1])
+    >>> X = np.array([[0.0], [2.0], [2.0], [4.0]])
+    >>> result = balance(X, sensitive_features=[0, 0, 1, 1])
     >>> result.worst("raw")
     ('column 0', 1.414...)
     >>> result.distances.tolist(), result.variance_ratios.round(6).tolist()

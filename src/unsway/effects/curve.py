@@ -11,9 +11,9 @@ from scipy import linalg, stats
 
 from .._typing import Floats
 from ..frames import make_frame
-from .decomposition import check_nuisances, check_rows
+from .estimate import check_confidence, simultaneous_factor
+from .estimation import check_nuisances, check_rows
 from .influence import augmented_effect
-from .intervals import check_confidence, simultaneous_factor
 from .nuisance import CrossFit, Nuisances
 from .surrogate import MAX_CONDITION, IllPosedSurrogateError, ScoreBasis, SurrogateDesign
 

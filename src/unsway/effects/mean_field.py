@@ -14,7 +14,7 @@ from .._typing import Floats
 from ..checks import check_length, check_weights, read_column
 from ..frames import make_frame
 from ..groups import Groups
-from .intervals import Estimate, check_confidence
+from .estimate import Estimate, check_confidence
 from .overlap import check_propensity
 
 #: A bin with fewer rows of a group than this is merged with others.
@@ -105,7 +105,7 @@ class MeanField:
         if self.calibration is None:
             return (
                 f"{spread}, and by {self.within:.3f} within them according to the models alone; "
-                "part of that may be their noise: give y, z and mu0 to tell."
+                "part of that may be their noise: give y, sensitive_features and mu0 to tell."
             )
         found = self.calibration
         if found.p_value > 0.05:
@@ -154,10 +154,10 @@ class MeanField:
 
 def mean_field(
     effect: Any,
-    b: Any,
+    propensity: Any,
     *,
     y: Any = None,
-    z: Any = None,
+    sensitive_features: Any = None,
     mu0: Any = None,
     sample_weight: Any = None,
     n_bins: int = 10,
@@ -180,10 +180,10 @@ def mean_field(
     ----------
     effect : array of shape (n,)
         τ̂ = μ̂₁(X) − μ̂₀(X), from models that have not seen the row (cross-fitted).
-    b : array of shape (n,)
-        Propensities P(z=1 | X), cross-fitted too.
-    y, z, mu0 : arrays of shape (n,), optional
-        Outcome, sensitive attribute, and μ̂₀(X) ≈ E[y|z=0, X]: all three or none. Without them
+    propensity : array of shape (n,)
+        b = P(z=1 | X), cross-fitted too.
+    y, sensitive_features, mu0 : columns of length n, optional
+        Outcome, z, and μ̂₀(X) ≈ E[y|z=0, X]: all three or none. Without them
         the spread of τ̂ is all there is, noise included.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
@@ -211,7 +211,7 @@ def mean_field(
 
     >>> b, z = np.full(400, 0.5), np.tile([0.0, 1.0], 200)
     >>> tau = np.repeat([0.2, 0.4], 200)
-    >>> found = mean_field(tau, b, y=0.1 + z * tau, z=z, mu0=np.full(400, 0.1))
+    >>> found = mean_field(tau, b, y=0.1 + z * tau, sensitive_features=z, mu0=np.full(400, 0.1))
     >>> round(found.effect, 6), round(found.within, 6), round(found.calibration.slope.estimate, 6)
     (0.3, 0.1, 1.0)
     """
@@ -219,10 +219,10 @@ def mean_field(
     if isinstance(n_bins, bool) or not isinstance(n_bins, int) or n_bins < 1:
         raise ValueError(f"n_bins must be an int of at least 1; got {n_bins!r}")
     tau = _numbers(effect, "effect")
-    scores = check_propensity(b, len(tau), beside="effect")
+    scores = check_propensity(propensity, len(tau), beside="effect")
     given = check_weights(sample_weight, len(tau), beside="effect")
     base = np.ones(len(tau)) if given is None else given
-    labels = _labels(y, z, mu0, base, positive_level)
+    labels = _labels(y, sensitive_features, mu0, base, positive_level)
     weights = base * scores * (1 - scores)
     if not weights.sum() > 0:
         raise ValueError("every propensity is exactly 0 or 1: no two people can be compared")
@@ -250,15 +250,21 @@ def _numbers(values: Any, role: str) -> Floats:
         raise TypeError(f"{role} must hold numbers") from None
 
 
-def _labels(y: Any, z: Any, mu0: Any, base: Floats, positive_level: Any) -> _Labels | None:
-    given = {"y": y, "z": z, "mu0": mu0}
+def _labels(
+    y: Any, sensitive_features: Any, mu0: Any, base: Floats, positive_level: Any
+) -> _Labels | None:
+    given = {"y": y, "sensitive_features": sensitive_features, "mu0": mu0}
     absent = [name for name, values in given.items() if values is None]
     if len(absent) == 3:
         return None
     if absent:
-        raise ValueError(f"{' and '.join(absent)} missing: y, z and mu0 go together")
-    groups = Groups.check(z, len(base), positive_level=positive_level, beside="effect")
-    groups.check_present(base, "z")
+        raise ValueError(
+            f"{' and '.join(absent)} missing: y, sensitive_features and mu0 go together"
+        )
+    groups = Groups.check(
+        sensitive_features, len(base), positive_level=positive_level, beside="effect"
+    )
+    groups.check_present(base, "sensitive_features")
     found = _Labels(_numbers(y, "y"), groups.z, _numbers(mu0, "mu0"))
     check_length(found.y, len(base), "y", "effect")
     check_length(found.mu0, len(base), "mu0", "effect")

@@ -22,7 +22,7 @@ from ..rows import Rows
 from ..tables import columns, row_count
 from .learners import FittedModel, Learner, learners_from, stacking_shares
 from .propensity import Propensity
-from .telling import refuse_telling_columns, tells
+from .separation import refuse_separating_columns, separates
 
 #: Below this many rows several threads wait for each other longer than they work.
 FEW_ROWS = 200_000
@@ -93,7 +93,7 @@ class Fitting:
         """Return a fitted propensity score and its values at the rows."""
         model = clone(stated) if isinstance(stated, Propensity) else Propensity(stated)
         scores = model.fit_predict(rows.X, rows.z, rows.weights)
-        model.refuse_telling_columns(scores, rows.X, rows.z, rows.weights)
+        model.refuse_separating_columns(scores, rows.X, rows.z, rows.weights)
         return model, scores
 
     def check_table(self, rows: Rows) -> None:
@@ -184,23 +184,23 @@ class CrossFit:
         with threadpool_limits(1 if len(used) < FEW_ROWS else None):
             b = self._stack(self.propensity, z, used, used >= 0)
             if chosen is None and self.propensity:
-                self._refuse_telling_columns(b[0])
+                self._refuse_separating_columns(b[0])
             zero, one = (
                 self._stack(self.outcome, self.rows.y, used, z[used] == level) for level in (0, 1)
             )
         models = NuisanceModels(b[1], zero[1], one[1], self.clip)
         return models.nuisances(b[0], zero[0], one[0]), models
 
-    def _refuse_telling_columns(self, b: Floats) -> None:
+    def _refuse_separating_columns(self, b: Floats) -> None:
         """Raise if X tells z; a model that saw the rows may have learnt them by heart."""
         rows, reduce = self.rows, self.fitting.reduce
         if self.n_folds == 1:
-            if not tells(b, rows.z, rows.weights, reduce):
+            if not separates(b, rows.z, rows.weights, reduce):
                 return
             halves = replace(self, folds=self.fitting.folds(rows, 2, 0), n_folds=2)
             everybody = np.arange(len(rows))
             b = halves._stack(self.propensity, rows.z, everybody, everybody >= 0)[0]
-        refuse_telling_columns(b, rows.z, rows.weights, columns(rows.X), reduce=reduce)
+        refuse_separating_columns(b, rows.z, rows.weights, columns(rows.X), reduce=reduce)
 
     def _stack(
         self, learners: Sequence[Learner], target: Floats, chosen: Index, usable: Mask

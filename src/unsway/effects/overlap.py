@@ -164,9 +164,9 @@ class Overlap:
 
 
 def overlap(
-    b: Any,
-    z: Any,
+    propensity: Any,
     *,
+    sensitive_features: Any,
     sample_weight: Any = None,
     low: float = 0.05,
     high: float = 0.95,
@@ -180,10 +180,10 @@ def overlap(
 
     Parameters
     ----------
-    b : array of shape (n,)
-        Propensities P(z=1 | X), within [0, 1].
-    z : column
-        The sensitive attribute, with two levels.
+    propensity : array of shape (n,)
+        b = P(z=1 | X), within [0, 1].
+    sensitive_features : column of length n
+        z, with two levels.
     sample_weight : array of shape (n,), optional
         Weights of the rows in every share, in the AUC, the sizes and the histogram.
     low, high : float
@@ -202,14 +202,16 @@ def overlap(
     --------
     One of four rows is extreme; three of the four pairs (z=1, z=0) are in order:
 
-    >>> found = overlap([0.02, 0.6, 0.4, 0.9], [0, 0, 1, 1])
+    >>> found = overlap([0.02, 0.6, 0.4, 0.9], sensitive_features=[0, 0, 1, 1])
     >>> found.share_outside, found.auc, found.support
     (0.25, 0.75, (0.4, 0.6))
     """
-    scores = check_propensity(b)
-    groups = Groups.check(z, len(scores), positive_level=positive_level, beside="propensity")
+    scores = check_propensity(propensity)
+    groups = Groups.check(
+        sensitive_features, len(scores), positive_level=positive_level, beside="propensity"
+    )
     given = check_weights(sample_weight, len(scores), beside="propensity")
-    groups.check_present(given, "z")
+    groups.check_present(given, "sensitive_features")
     if not 0 <= low < high <= 1:
         raise ValueError(f"low and high must keep 0 <= low < high <= 1; got {low!r} and {high!r}")
     check_integer(bins, "bins", at_least=1)

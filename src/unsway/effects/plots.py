@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import Floats
 from ..colours import AMBER, BLACK, BLUE, GREEN, GROUPS, PURPLE, SKY, VERMILION
 from ..extras import load
-from .intervals import Estimate
+from .estimate import Estimate
 
 if TYPE_CHECKING:
     from .balance import Balance

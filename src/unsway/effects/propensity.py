@@ -21,7 +21,7 @@ from .._typing import Floats
 from ..folds import fold_numbers, hold_out
 from ..tables import columns, take
 from .encoding import TableEncoder
-from .telling import refuse_telling_columns, tells
+from .separation import refuse_separating_columns, separates
 
 #: Scoring of the default model's C by the name users say.
 SCORINGS = {"log_loss": "neg_log_loss", "accuracy": "accuracy"}
@@ -124,17 +124,17 @@ class Propensity(BaseEstimator):
             scores[test] = self._scores(model, take(X, test))
         return scores
 
-    def refuse_telling_columns(
+    def refuse_separating_columns(
         self, scores: Floats, X: Any, z: Floats, sample_weight: Floats | None = None
     ) -> None:
         """Raise if the scores that ``fit_predict`` gave show that X tells z, and name columns."""
-        if not tells(scores, z, sample_weight):
+        if not separates(scores, z, sample_weight):
             return
         if not self.cross_fit:  # the model may have learnt the rows by heart
             if np.bincount(z.astype(int), minlength=2).min() < 2 * self.cv:
                 return  # too few rows to tell
             scores = self.out_of_fold(X, z, sample_weight)
-        refuse_telling_columns(scores, z, sample_weight, columns(X))
+        refuse_separating_columns(scores, z, sample_weight, columns(X))
 
     def _check(self, z: Floats) -> None:
         if self.scoring not in SCORINGS:

@@ -45,7 +45,7 @@ from .confounding import (
     robustness_value,
 )
 from .encoding import TableEncoder
-from .intervals import Estimate
+from .estimate import Estimate
 
 __all__ = [
     "Benchmark",

@@ -132,9 +132,10 @@ def verdict(
     --------
     >>> from unsway.effects.overlap import overlap
     >>> b = np.linspace(0.3, 0.7, 400)
-    >>> verdict(overlap(b, np.arange(400) % 2)).level
+    >>> verdict(overlap(b, sensitive_features=np.arange(400) % 2)).level
     'ok'
-    >>> verdict(overlap(np.repeat([0.0, 1.0], 200), np.repeat([0, 1], 200)))
+    >>> z = np.repeat([0, 1], 200)
+    >>> verdict(overlap(z, sensitive_features=z))
     Verdict: cannot tell
       !  The groups' propensities have no value in common: no two people can be compared.
       !  100% of the propensities lie outside [0.05, 0.95] (at most 25%): there the data hold almost

@@ -12,8 +12,8 @@ import numpy as np
 from .._typing import Floats
 from ..checks import read_column
 from ..frames import make_frame
+from .estimate import Estimate, resample
 from .influence import EFFECTS, Mean
-from .intervals import Estimate, resample
 from .nuisance import Nuisances
 from .overlap import Overlap
 
@@ -112,7 +112,7 @@ class Effects:
             "NIE(1)": -self.indirect_group,
         }
 
-    def direct_effect_left(self, scores: Any) -> Estimate:
+    def direct_effect_left(self, y_pred: Any) -> Estimate:
         """Return gap(p) − explained for a model's scores p: what z still does directly.
 
         The scores must be those of the same rows, and the effects those on the labels. The interval
@@ -129,12 +129,12 @@ class Effects:
         >>> left.low < 0 < left.high
         True
         """
-        p, _ = read_column(scores, "scores")
+        p, _ = read_column(y_pred, "y_pred")
         if p.dtype.kind not in "biuf":
-            raise TypeError("scores must hold numbers")
+            raise TypeError("y_pred must hold numbers")
         if len(p) != len(self._z):
             raise ValueError(
-                f"scores has {len(p)} rows but the effects were estimated on {len(self._z)}; score "
+                f"y_pred has {len(p)} rows but the effects were estimated on {len(self._z)}; score "
                 "the same rows"
             )
         p = p.astype(np.float64)

@@ -11,12 +11,12 @@ import numpy as np
 from .._typing import Floats, Index
 from ..outcome import Outcome
 from ..rows import Rows
-from .estimates import Effects
+from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates
 from .influence import Effect, Estimator, SurrogateEstimator, doubly_robust, weighting
-from .intervals import Estimate, Progress, bootstrap, check_confidence, check_replicates
 from .nuisance import CrossFit, Nuisances
 from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
 from .propensity import OverlapWarning
+from .result import Effects
 from .surrogate import BASES
 
 METHODS = ("doubly_robust", "surrogate", "weighting")
@@ -139,7 +139,7 @@ def estimate_effects(
     nuisances = refit.nuisances() if nuisances is None else nuisances
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
     found, replicates = refit.effects(nuisances), None
-    seen = overlap(nuisances.propensity, rows.z, sample_weight=rows.weights)
+    seen = overlap(nuisances.propensity, sensitive_features=rows.z, sample_weight=rows.weights)
     _warn_about_overlap(seen, nuisances, clip, max_extreme_share)
     if interval == "bootstrap":
         replicates = bootstrap(
@@ -169,7 +169,7 @@ def estimate_effects(
 
 
 def direct_effect_left(
-    scores: Any, y: Any, sensitive_features: Any, X: Any, **options: Any
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, X: Any, **options: Any
 ) -> Estimate:
     """Return gap(p) − explained: how much of the direct effect of z a model's scores still hold.
 
@@ -179,10 +179,12 @@ def direct_effect_left(
 
     Parameters
     ----------
-    scores : column of length n
-        Any model's scores p of the rows.
-    y, sensitive_features, X
-        Labels, z and covariates of the same rows, best those the model was not trained on.
+    y_true : column of length n
+        Labels of rows, best of those that the model was not trained on.
+    y_pred : column of length n
+        Any model's scores p of the same rows.
+    sensitive_features, X
+        z and the covariates of the rows.
     **options
         Passed to `estimate_effects`. To judge several models on the same rows, estimate once and
         call `Effects.direct_effect_left` for each.
@@ -192,13 +194,17 @@ def direct_effect_left(
     >>> from unsway import make_synthetic
     >>> people = make_synthetic(4000, random_state=0)
     >>> left = direct_effect_left(
-    ...     people.fair_score, people.y, people.z, people.X, max_extreme_share=1
+    ...     people.y,
+    ...     people.fair_score,
+    ...     sensitive_features=people.z,
+    ...     X=people.X,
+    ...     max_extreme_share=1,
     ... )
     >>> left.low < 0 < left.high
     True
     """
-    effects = estimate_effects(X, y, sensitive_features=sensitive_features, **options)
-    return effects.direct_effect_left(scores)
+    effects = estimate_effects(X, y_true, sensitive_features=sensitive_features, **options)
+    return effects.direct_effect_left(y_pred)
 
 
 def check_rows(

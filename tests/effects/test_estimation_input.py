@@ -12,7 +12,7 @@ from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
 from unsway.datasets import synthetic
-from unsway.effects.decomposition import estimate_effects
+from unsway.effects.estimation import estimate_effects
 from unsway.effects.nuisance import Nuisances
 from unsway.effects.propensity import OverlapWarning
 

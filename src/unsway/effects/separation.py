@@ -17,10 +17,10 @@ from .._typing import Floats, Reduce
 from ..tables import Column
 
 #: Propensities whose area under the ROC curve lies above this tell z.
-TELLING_AUC = 0.999
+MAX_AUC = 0.999
 
 #: A single column above this tells z almost alone.
-TELLING_COLUMN_AUC = 0.99
+MAX_COLUMN_AUC = 0.99
 
 _MOST_NAMES = 3
 _BINS = 2_000
@@ -53,14 +53,14 @@ def separation(
     return float(one @ below / pairs) if pairs > 0 else 0.5
 
 
-def tells(
+def separates(
     scores: Floats, z: Floats, weights: Floats | None = None, reduce: Reduce | None = None
 ) -> bool:
     """Return whether propensities tell z all but exactly."""
-    return separation(scores, z, weights, reduce) > TELLING_AUC
+    return separation(scores, z, weights, reduce) > MAX_AUC
 
 
-def refuse_telling_columns(
+def refuse_separating_columns(
     scores: Floats,
     z: Floats,
     weights: Floats | None,
@@ -82,18 +82,18 @@ def refuse_telling_columns(
         Sums a small array over workers.
     """
     found = separation(scores, z, weights, reduce)
-    if found <= TELLING_AUC:
+    if found <= MAX_AUC:
         return
     names, areas = _column_separations(columns, z, weights, reduce)
     order = np.argsort(-areas, kind="stable")[:_MOST_NAMES]
-    alone = [names[k] for k in order if areas[k] > TELLING_COLUMN_AUC]
+    alone = [names[k] for k in order if areas[k] > MAX_COLUMN_AUC]
     if alone:
         who = f"{_listed(alone)} {'tells' if len(alone) == 1 else 'tell'} it almost alone"
     else:
         who = f"several columns tell it together, {_listed([names[k] for k in order])} most of all"
     raise ValueError(
         "X tells the sensitive attribute nearly exactly: propensities of models that have not seen "
-        f"a row tell its level with an AUC of {found:.4f} (more than {TELLING_AUC:g}); {who}. "
+        f"a row tell its level with an AUC of {found:.4f} (more than {MAX_AUC:g}); {who}. "
         "Nobody then has a counterpart of the other level, and the direct effect is undefined. "
         "Drop every column that stands for the sensitive attribute, and keep in X the ones whose "
         "influence is fair"

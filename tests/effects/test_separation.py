@@ -24,8 +24,8 @@ from unsway import (
     estimate_effects,
     make_world,
 )
-from unsway.effects import Propensity, refuse_telling_columns
-from unsway.effects.telling import separation
+from unsway.effects import Propensity, refuse_separating_columns
+from unsway.effects.separation import separation
 from unsway.tables import columns
 
 BOOSTERS = {"xgboost": FairXGBClassifier, "lightgbm": FairLGBMClassifier}
@@ -56,7 +56,9 @@ USES = {
     "any classifier": fitted_by(FairTargetClassifier(LogisticRegression())),
     "effects": lambda X, y, z: estimate_effects(X, y, sensitive_features=z),
     "curve": lambda X, y, z: effect_curve(X, y, sensitive_features=z),
-    "left": lambda X, y, z: direct_effect_left(np.linspace(0, 1, len(y)), y, z, X),
+    "left": lambda X, y, z: direct_effect_left(
+        y, np.linspace(0, 1, len(y)), sensitive_features=z, X=X
+    ),
     "audit": lambda X, y, z: audit(y, np.linspace(0.1, 0.9, len(y)), sensitive_features=z, X=X),
     "one fold": lambda X, y, z: FairTarget(
         outcome_model=LogisticRegression(), propensity_model=LogisticRegression(C=1e6), cv=1
@@ -122,7 +124,7 @@ def test_poor_overlap_is_not_refused(n_rows, seed):
 
 
 @pytest.mark.filterwarnings("ignore::unsway.OverlapWarning")
-def test_a_propensity_that_learnt_the_rows_by_heart_is_not_taken_for_a_telling_one():
+def test_a_propensity_that_learnt_the_rows_by_heart_is_no_separation():
     X, y, z = people()
     forest = RandomForestClassifier(20, random_state=0)
     assert roc_auc_score(z, Propensity(forest).fit_predict(X, z.astype(float))) > 0.999
@@ -145,7 +147,9 @@ def test_workers_refuse_what_one_refuses_and_name_the_same_column():
     def work(rank, reduce):
         here = X[cuts[rank]].reset_index(drop=True)
         with pytest.raises(ValueError, match="'code' tells it almost alone") as refused:
-            refuse_telling_columns(b[cuts[rank]], z[cuts[rank]], None, columns(here), reduce=reduce)
+            refuse_separating_columns(
+                b[cuts[rank]], z[cuts[rank]], None, columns(here), reduce=reduce
+            )
         return str(refused.value)
 
     assert len(set(in_threads(3, work))) == 1

@@ -9,7 +9,7 @@ import pytest
 from contracts import assert_close, make_people
 from sklearn.linear_model import LogisticRegression
 
-from unsway.effects.decomposition import estimate_effects
+from unsway.effects.estimation import estimate_effects
 from unsway.effects.influence import EFFECTS
 
 LOGISTIC = LogisticRegression(max_iter=1000)

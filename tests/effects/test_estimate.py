@@ -7,14 +7,14 @@ import pytest
 from contracts import assert_close
 from scipy import stats
 
-from unsway.effects.influence import Mean
-from unsway.effects.intervals import (
+from unsway.effects.estimate import (
     Estimate,
     bootstrap,
     check_confidence,
     resample,
     simultaneous_factor,
 )
+from unsway.effects.influence import Mean
 
 Z = np.repeat([0.0, 1.0], [30, 12])
 

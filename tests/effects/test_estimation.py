@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from unsway.datasets import load_berkeley, synthetic
-from unsway.effects.decomposition import METHODS, estimate_effects
 from unsway.effects.encoding import TableEncoder
+from unsway.effects.estimation import METHODS, estimate_effects
 from unsway.effects.influence import EFFECTS
 from unsway.effects.nuisance import Nuisances
 
