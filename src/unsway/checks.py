@@ -165,7 +165,7 @@ def check_number(
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number; got {value!r}")
     number = float(value)
-    bounds = {"of at least": at_least, "above": above, "of at most": at_most, "below": below}
+    bounds = {"at least": at_least, "above": above, "at most": at_most, "below": below}
     inside = (
         np.isfinite(number)
         and (at_least is None or number >= at_least)

@@ -138,7 +138,7 @@ def test_function_norm_in_units_of_the_spread_of_b_is_the_same_for_any_line_of_i
         return fitted.penalty(rows_of(None, people.y, people.z)).value(people.scores) * b.var()
 
     expected = distance(people.b)
-    for line in (1 - people.b, 0.3 + people.b, 0.25 + 0.5 * people.b):
+    for line in (1 - people.b, 0.1 + 0.9 * people.b, 0.25 + 0.5 * people.b):
         assert_close(distance(line), expected, 1e-7)
 
 
