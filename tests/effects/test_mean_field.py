@@ -233,7 +233,7 @@ def test_the_dict_survives_json():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"sensitive_features": None}, "sensitive_features missing: y, sensitive_features and mu0"),
+        ({"sensitive_features": None}, "sensitive_features missing: give all of y, sensitive_f"),
         ({"y": None, "mu0": None}, "y and mu0 missing"),
         ({"y": np.zeros(3)}, "y has 3 rows but effect has 1500"),
         ({"mu0": np.full(1500, np.nan)}, "mu0 has 1500 missing values"),

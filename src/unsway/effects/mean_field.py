@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from .._typing import Floats
-from ..checks import check_length, check_weights, read_column
+from ..checks import check_integer, check_length, check_weights, read_column
 from ..frames import make_frame
 from ..groups import Groups
 from .estimate import Estimate, check_confidence
@@ -216,8 +216,7 @@ def mean_field(
     (0.3, 0.1, 1.0)
     """
     check_confidence(confidence)
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int) or n_bins < 1:
-        raise ValueError(f"n_bins must be an int of at least 1; got {n_bins!r}")
+    check_integer(n_bins, "n_bins", at_least=1)
     tau = _numbers(effect, "effect")
     scores = check_propensity(propensity, len(tau), beside="effect")
     given = check_weights(sample_weight, len(tau), beside="effect")
@@ -258,9 +257,7 @@ def _labels(
     if len(absent) == 3:
         return None
     if absent:
-        raise ValueError(
-            f"{' and '.join(absent)} missing: y, sensitive_features and mu0 go together"
-        )
+        raise ValueError(f"{' and '.join(absent)} missing: give all of {', '.join(given)} or none")
     groups = Groups.check(
         sensitive_features, len(base), positive_level=positive_level, beside="effect"
     )
