@@ -152,7 +152,7 @@ def test_a_number_within_its_bounds_becomes_a_float(value, bounds):
         (-1, {"at_least": 0}, "l2 must be a finite number of at least 0; got -1"),
         (0, {"above": 0}, "l2 must be a finite number above 0; got 0"),
         (1, {"above": 0, "below": 1}, "l2 must be a finite number above 0 and below 1; got 1"),
-        (2, {"at_least": 0, "at_most": 1}, "finite number of at least 0 and of at most 1; got 2"),
+        (2, {"at_least": 0, "at_most": 1}, "finite number of at least 0 and at most 1; got 2"),
         (np.inf, {"at_least": 0}, "l2 must be a finite number of at least 0; got inf"),
         (np.nan, {}, "l2 must be a finite number; got nan"),
     ],
