@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..auditing.verdict import labels_direct
 from .words import Moving, group_name
 
 #: The forms of `Audit.to_dict` this report can read.
@@ -121,8 +122,7 @@ class AuditFacts:
     @property
     def label_direct(self) -> float | None:
         """The direct part of the labels' gap, total − explained: the other end of its bar."""
-        whole, through = self.effect("total")["estimate"], self.effect("explained")["estimate"]
-        return None if whole is None or through is None else whole - through
+        return labels_direct(self.effect("total")["estimate"], self.effect("explained")["estimate"])
 
     @property
     def level(self) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..auditing.verdict import Judgement, judge
 from ..files import check_writable, write_atomically
 from . import charts
 from .audit_facts import AuditFacts, Audits, moved
@@ -24,8 +25,7 @@ from .check_sections import (
 )
 from .effect_sections import effects_section
 from .html import render
-from .page import Check, Headline, KeyNumber, Level, Report, Section
-from .verdict import judge
+from .page import Check, Headline, KeyNumber, Report, Section
 from .words import count, interval, number, points, shown, span
 
 
@@ -124,15 +124,15 @@ def _settings(facts: AuditFacts) -> Mapping[str, Any]:
 def headline(audits: Audits, start: int) -> Headline:
     """Return the verdict in a few words and in a paragraph."""
     return Headline(
-        levels=[_verdict(facts)[0] for facts in audits],
-        label=moved(audits, start, lambda facts: _verdict(facts)[1]),
+        levels=[_judgement(facts).level for facts in audits],
+        label=moved(audits, start, lambda facts: _judgement(facts).headline),
         paragraph=moved(audits, start, lambda facts: facts.verdict),
         start=start,
     )
 
 
-def _verdict(facts: AuditFacts) -> tuple[Level, str]:
-    return judge(facts.left, facts.label_direct, facts.groups, facts.level)
+def _judgement(facts: AuditFacts) -> Judgement:
+    return judge(facts.left, facts.label_direct, facts.groups[1], facts.level)
 
 
 def key_numbers(audits: Audits, start: int) -> list[KeyNumber]:

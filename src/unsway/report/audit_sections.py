@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..auditing.numbers import signed
 from . import charts
 from .audit_facts import AuditFacts, Audits, at_start, moved, place_of
 from .page import Chart, Section, Words
@@ -20,7 +21,6 @@ from .words import (
     number,
     percent,
     points,
-    signed,
     span,
 )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..auditing.verdict import Level, level_of
 from . import charts
 from .audit_facts import AuditFacts
-from .page import Chart, Check, Checks, Fact, Facts, Level, Section, Words
+from .page import Chart, Check, Checks, Fact, Facts, Section, Words
 from .words import Table, count, distinct, estimate, interval, number, percent, points, shown
 
 #: Lines of a love plot; those that differ most.
@@ -168,12 +169,7 @@ def checks_section(
 ) -> Section:
     """List the findings, the assumptions, and what nobody looked at; others' may come first."""
     verdict = (audit.causal or {}).get("verdict") or {}
-    findings = [
-        Check(
-            "good" if each["passed"] else "bad" if each["decisive"] else "caution", each["sentence"]
-        )
-        for each in verdict.get("findings", ())
-    ]
+    findings = [Check(level_of(each), each["sentence"]) for each in verdict.get("findings", ())]
     notes = [*notes, *(audit.causal or {}).get("notes", ())]
     if audit.missing:
         notes.insert(0, f"The direct effect was not judged: {audit.missing}.")

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..auditing.verdict import labels_direct
 from ..sweeps import Choice, Frontier
 from .words import group_name
 
@@ -110,8 +111,7 @@ class FrontierFacts:
     @property
     def label_direct(self) -> float | None:
         """The direct part of the labels' gap, total − explained: the other end of its bar."""
-        whole, through = self.effect("total")["estimate"], self.effect("explained")["estimate"]
-        return None if whole is None or through is None else whole - through
+        return labels_direct(self.effect("total")["estimate"], self.effect("explained")["estimate"])
 
 
 def _groups(frontier: Frontier, strength: float) -> tuple[str, str]:

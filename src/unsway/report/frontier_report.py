@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..auditing.verdict import TRUST_OF_SWEEP, Judgement, judge
 from ..files import check_writable, write_atomically
 from . import charts
 from .audit_facts import AuditFacts, Audits
@@ -17,7 +18,6 @@ from .frontier_facts import FrontierFacts
 from .frontier_sections import effects_section, parts_section, tradeoff_section
 from .html import render
 from .page import Check, Headline, KeyNumber, Report, Section, Slider
-from .verdict import judge
 from .words import Moving, count, estimate, interval, number, percent, points, shown
 
 
@@ -167,22 +167,27 @@ def moving(facts: FrontierFacts, start: int, write: Callable[[int], str]) -> Mov
 
 def _headline(facts: FrontierFacts, known: AuditFacts | None, start: int) -> Headline:
     places, data = range(len(facts.strengths)), "" if known is None else known.level
-    found = [judge(facts.left(place), facts.label_direct, facts.groups, data) for place in places]
-    trust = {
-        "": "Whether the groups can be compared at all was not checked here.",
-        "ok": "The checks of the data raise no doubt that they can tell this.",
-        "caution": "Some checks of the data ask for caution.",
-        "cannot tell": "The groups can hardly be compared: these figures must not be relied on.",
-    }[data]
+    found = [_judgement(facts, place, data) for place in places]
     return Headline(
-        levels=[level for level, _ in found],
-        label=Moving([label for _, label in found], start),
-        paragraph=moving(facts, start, lambda place: " ".join([*_sentences(facts, place), trust])),
+        levels=[each.level for each in found],
+        label=Moving([each.headline for each in found], start),
+        paragraph=moving(
+            facts,
+            start,
+            lambda place: " ".join(
+                [*_sentences(facts, place, found[place].meaning), TRUST_OF_SWEEP[data]]
+            ),
+        ),
         start=start,
     )
 
 
-def _sentences(facts: FrontierFacts, place: int) -> Iterator[str]:
+def _judgement(facts: FrontierFacts, place: int, data: str) -> Judgement:
+    left, group = facts.left(place), facts.groups[1]
+    return judge(left, facts.label_direct, group, data, labels_told=False)
+
+
+def _sentences(facts: FrontierFacts, place: int, meaning: str) -> Iterator[str]:
     left, strength = facts.left(place), facts.strengths[place]
     low, high = facts.groups
     chosen = f" (the one chosen; rule: {facts.rule})" if place == facts.chosen else ""
@@ -193,7 +198,7 @@ def _sentences(facts: FrontierFacts, place: int) -> Iterator[str]:
     if left["estimate"] is not None:
         yield (
             f"The covariates account for {points(facts.effect('explained')['estimate'])}; what is "
-            f"left of the direct effect is {estimate(left)}: {_judge(facts, left)}."
+            f"left of the direct effect is {estimate(left)}: {meaning}."
         )
     yield (
         f"{percent(facts.value(place, 'accuracy'))} of the decisions are right"
@@ -204,19 +209,6 @@ def _sentences(facts: FrontierFacts, place: int) -> Iterator[str]:
         )
         + f"; the AUC is {number(facts.value(place, 'auc'))}."
     )
-
-
-def _judge(facts: FrontierFacts, left: Mapping[str, Any]) -> str:
-    if left["low"] <= 0 <= left["high"]:
-        return "these rows cannot tell it from none"
-    direct = facts.label_direct
-    if direct is not None and direct * left["estimate"] < 0:
-        side = "higher" if left["estimate"] > 0 else "lower"
-        return (
-            f"more was taken out than the {points(direct)} that the labels hold, so the "
-            f"scores of {facts.groups[1]} are {side} than the covariates explain"
-        )
-    return f"the labels hold {points(direct)}, and the model passes some of it on"
 
 
 def _key_numbers(facts: FrontierFacts, start: int) -> Iterator[KeyNumber]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from ..auditing.verdict import Level
 from .words import Moving, Table
-
-#: How a verdict stands: its sign and colour beside its words.
-Level = Literal["good", "caution", "bad", "unknown"]
 
 
 @dataclass(frozen=True)
