@@ -18,13 +18,19 @@ def page(words=HOSTILE):
 def test_hostile_words_are_shown_and_never_run():
     html = page()
     assert "<script" not in html
-    assert html.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 13
+    assert html.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 14
 
 
 def test_a_page_asks_the_network_for_nothing():
     html = page("plain")
     assert "default-src 'none'" in html
     assert "http" not in html.replace("http-equiv", "")
+
+
+def test_a_page_without_charts_has_no_script_and_no_slider():
+    html = page("plain")
+    assert "script-src" not in html
+    assert 'id="strength"' not in html
 
 
 def test_the_first_column_names_the_rows():

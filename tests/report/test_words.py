@@ -1,6 +1,7 @@
 import pytest
 
-from unsway.report.words import count, distinct, group_name, listed, number, percent, points, shown
+from unsway.auditing.numbers import number, points
+from unsway.report.words import count, distinct, estimate, group_name, interval, percent, shown
 
 
 @pytest.mark.parametrize(
@@ -45,5 +46,7 @@ def test_levels_that_say_no_more_than_0_and_1_are_z():
     ]
 
 
-def test_a_list_ends_with_and():
-    assert [listed(["a"]), listed(["a", "b"])] == ["a", "a and b"]
+def test_an_interval_without_an_end_is_left_out():
+    found = {"estimate": 0.02, "low": None, "high": 0.03}
+    assert (interval(found), estimate(found)) == ("", "+2.0")
+    assert interval({"low": float("-inf"), "high": 0.1}, in_points=False) == ""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..effects import Effects, Estimate
 from .tables import short
+from .verdict import TRUST, judge
 
 if TYPE_CHECKING:
     from .audits import Audit
@@ -56,10 +57,11 @@ def _causal_sentences(causal: CausalAudit, group: str) -> Iterator[str]:
     )
     left, explained = causal.direct_effect_left, labels.explained.estimate
     gap = left.estimate + explained
+    judged = judge(left.to_dict(), direct, group, causal.verdict.level)
     yield (
         f"The model's scores differ by {points(gap)}, where a score free of the direct effect "
         f"would differ by {points(explained)}; what is left of the direct effect is "
-        f"{_with_interval(left)}: {_judge(left, direct, group)}."
+        f"{_with_interval(left)}: {judged.meaning}."
     )
 
 
@@ -70,23 +72,6 @@ def _share(labels: Effects, direct: float) -> str:
     if told and direct * through >= 0 and whole:
         return f", so {direct / whole:.0%} of it is direct"
     return ", which pull in opposite directions" if direct * through < 0 else ""
-
-
-def _judge(left: Estimate, direct: float, group: str) -> str:
-    """Say what the direct effect left means, by its interval.
-
-    A high score may be good or bad for a person, so the words only say who scores higher or lower.
-    """
-    if left.low <= 0 <= left.high:
-        return "these rows cannot tell it from none"
-    if direct == 0 or np.sign(left.estimate) == np.sign(direct):
-        share = f", {left.estimate / direct:.0%} of it" if direct else ""
-        return f"the model still passes it on{share}"
-    side = "higher" if left.estimate > 0 else "lower"
-    return (
-        f"more was taken out than the direct effect, so the scores of {group} are {side} "
-        "than the covariates explain"
-    )
 
 
 def _decision_sentence(found: Audit) -> str:
@@ -102,19 +87,8 @@ def _decision_sentence(found: Audit) -> str:
 
 
 def _trust_sentence(causal: CausalAudit) -> str:
-    level = causal.verdict.level
-    if level == "ok":
-        return (
-            "The checks of overlap, balance and mean field raise no doubt that these data can tell "
-            "this, as long as nothing unmeasured matters."
-        )
     failed = [short(each.sentence, 240) for each in causal.verdict.findings if not each.passed]
-    opening = (
-        "These data cannot tell the effects apart."
-        if level == "cannot tell"
-        else "The effects are to be read with caution."
-    )
-    return " ".join([opening, *failed])
+    return " ".join([TRUST[causal.verdict.level], *failed])
 
 
 def _group(found: Audit, place: int) -> str:

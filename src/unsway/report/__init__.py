@@ -1,8 +1,7 @@
-"""Facts to something to look at; nothing is computed here."""
+"""Facts to something to look at; nothing is computed or decided here."""
 
 from .audit_report import write_audit_report
 from .frontier_report import write_frontier_report
-from .html import Figure, Page, Text
-from .words import Table
+from .html import Figure, Page, Table, Text
 
 __all__ = ["Figure", "Page", "Table", "Text", "write_audit_report", "write_frontier_report"]

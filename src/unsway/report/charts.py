@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from .. import colours
+from ..colours import BLUE, GREEN, ON_DARK, PURPLE, VERMILION
 from ..extras import load
-from .chart_style import CONFIG, FOUR, GROUPS, INK, ONE, PAPER, SHAPES, SOFT, THREE, TWO
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -20,6 +21,44 @@ POSITION = "position"
 _HERE = f"datum.position == {POSITION}"
 _POINTS = "datum.value == 0 ? '0' : format(100 * datum.value, '+~f')"
 _DIFFERENCE = "percentage points"
+
+#: Colours of the figures, by the CSS variables that hold them on a light and on a dark page.
+_VARIABLES = {BLUE: "one", VERMILION: "two", GREEN: "three", PURPLE: "four"}
+ONE, TWO, THREE, FOUR = (f"var(--{name})" for name in _VARIABLES.values())
+#: The groups z = 0 and z = 1, by z.
+GROUPS = tuple(f"var(--{_VARIABLES[colour]})" for colour in colours.GROUPS)
+INK, SOFT, LINE, GRID, PAPER = (
+    "var(--ink)", "var(--soft)", "var(--line)", "var(--grid)", "var(--paper)",
+)  # fmt: skip
+SHAPES = ("circle", "diamond", "square", "triangle-up")
+_FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
+
+#: Vega-Lite's configuration of every chart.
+CONFIG: dict[str, Any] = {
+    "aria": False,  # the chart's place says what it shows, and a table holds its numbers
+    "font": _FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": SOFT, "titleColor": SOFT, "labelFontSize": 12, "titleFontSize": 12,
+        "titleFontWeight": "normal", "gridColor": GRID, "domainColor": LINE, "tickColor": LINE,
+        "titlePadding": 8, "labelOverlap": True, "titleLimit": 330,
+    },
+    "axisX": {"tickCount": 6},
+    "axisQuantitative": {"format": "~g", "tickCount": 6},
+    "legend": {
+        "labelColor": INK, "labelFontSize": 12, "labelLimit": 260, "symbolSize": 80,
+        "offset": 4, "symbolOpacity": 1, "symbolStrokeColor": "transparent",
+    },
+}  # fmt: skip
+
+
+def palette() -> str:
+    """Return the rule that gives the page the colours of the figures, for light and for dark."""
+    shades = " ".join(
+        f"--{name}-light: {colour}; --{name}-dark: {ON_DARK[colour]};"
+        for colour, name in _VARIABLES.items()
+    )
+    return f":root {{ {shades} }}\n"
 
 
 @lru_cache(maxsize=1)
@@ -36,11 +75,10 @@ def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
     Rows have ``x``, ``y``, ``text`` and whether they are ``chosen``.
     """
     alt = load("altair", "report")
-    reach = _reach(rows, ("x",), zero=True)
     base = alt.Chart(_rows(alt)).encode(
-        x=_difference(alt.X, "x", reach, x),
-        y=_axis(alt.Y, "y", y, _reach(rows, ("y",))),
-        tooltip=[alt.Tooltip("strength:Q"), alt.Tooltip("text:N", title="points, then " + y)],
+        x=_difference(alt.X, "x", _reach(rows, ("x",), zero=True), x),
+        y=alt.Y("y:Q", title=y, scale=_scale(alt, _reach(rows, ("y",)))),
+        tooltip=["strength:Q", alt.Tooltip("text:N", title="points, then " + y)],
     )
     line = base.mark_line(color=SOFT, strokeWidth=1).encode(order="position:Q")
     dots = base.mark_circle(size=42, color=ONE, opacity=1)
@@ -55,23 +93,17 @@ def along(rows: Rows, start: int) -> dict[str, Any]:
     """Draw the direct effect left with its interval along the strength."""
     alt = load("altair", "report")
     reach, title = _reach(rows, ("low", "high", "y"), zero=True), "direct effect left, points"
-    base = alt.Chart(_rows(alt)).encode(
-        x=_axis(alt.X, "strength", "strength", _reach(rows, ("strength",), margin=0.02))
-    )
-    band = base.mark_area(color=ONE, opacity=0.18).encode(
-        y=_difference(alt.Y, "low", reach, title), y2="high:Q"
-    )
+    strengths = _scale(alt, _reach(rows, ("strength",), margin=0.02))
+    base = alt.Chart(_rows(alt)).encode(x=alt.X("strength:Q", title="strength", scale=strengths))
+    ends = {"y": _difference(alt.Y, "low", reach, title), "y2": "high:Q"}
+    band = base.mark_area(color=ONE, opacity=0.18).encode(**ends)
     value = base.encode(
         y=_difference(alt.Y, "y", reach, title),
-        tooltip=[alt.Tooltip("strength:Q"), alt.Tooltip("text:N", title="points")],
+        tooltip=["strength:Q", alt.Tooltip("text:N", title="points")],
     )
     line = value.mark_line(color=ONE, strokeWidth=1.5)
     dots = value.mark_circle(size=36, color=ONE, opacity=1)
-    here = (
-        base.transform_filter(_HERE)
-        .mark_rule(color=TWO, strokeWidth=1.5)
-        .encode(y=_difference(alt.Y, "low", reach, title), y2="high:Q")
-    )
+    here = base.transform_filter(_HERE).mark_rule(color=TWO, strokeWidth=1.5).encode(**ends)
     dot = value.transform_filter(_HERE).mark_circle(size=170, color=TWO, opacity=1)
     return _finish(band + _zero(alt, "y") + line + dots + here + dot, 260, rows, start)
 
@@ -83,23 +115,16 @@ def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
     ``middle`` or at a ``side``; bars follow one another.
     """
     alt = load("altair", "report")
+    titles = {"of": "gap of", "way": "goes", "label": "size"}
     base = _moved(alt, start).encode(
         y=alt.Y("of:N", sort=None, title=None, axis=_names(alt)),
-        tooltip=[
-            alt.Tooltip("of:N", title="gap of"),
-            alt.Tooltip("way:N", title="goes"),
-            alt.Tooltip("label:N", title="size"),
-        ],
+        tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()],
     )
     reach = _reach(rows, ("begin", "end"), zero=True, margin=0.22)
-    ways = _unique(rows, "way")
-    colour = alt.Color(
-        "way:N",
-        scale=alt.Scale(domain=ways, range=[THREE, FOUR][: len(ways)]),
-        legend=_legend(alt, ways),
-    )
     bars = base.mark_bar(height=28).encode(
-        x=_difference(alt.X, "begin", reach), x2="end:Q", color=colour
+        x=_difference(alt.X, "begin", reach),
+        x2="end:Q",
+        color=_colour(alt, "way", _unique(rows, "way"), (THREE, FOUR)),
     )
     inside, right, left = (
         base.transform_filter(f"datum.side == '{side}'")
@@ -114,23 +139,19 @@ def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
     )
 
 
-def forest(rows: Rows, start: int | None = None) -> dict[str, Any]:
+def forest(rows: Rows) -> dict[str, Any]:
     """Draw estimates with their intervals, one below the other, in one colour per kind."""
     alt = load("altair", "report")
     kinds = _unique(rows, "kind")
-    base = _moved(alt, start).encode(
+    base = alt.Chart(_rows(alt)).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=_names(alt, split=True)),
-        color=alt.Color(
-            "kind:N",
-            scale=alt.Scale(domain=kinds, range=[INK, THREE, FOUR, SOFT][: len(kinds)]),
-            legend=None,
-        ),
-        tooltip=[alt.Tooltip("name:N"), alt.Tooltip("text:N", title="points")],
+        color=_colour(alt, "kind", kinds, (INK, THREE, FOUR, SOFT), legend=False),
+        tooltip=["name:N", alt.Tooltip("text:N", title="points")],
     )
     reach = _reach(rows, ("low", "high", "estimate"), zero=True)
     line = base.mark_rule(strokeWidth=2).encode(x=_difference(alt.X, "low", reach), x2="high:Q")
     dot = base.mark_circle(size=70, opacity=1).encode(x=_difference(alt.X, "estimate", reach))
-    return _finish(_zero(alt, "x") + line + dot, _tall(rows, "name", 32), rows, start)
+    return _finish(_zero(alt, "x") + line + dot, _tall(rows, "name", 32), rows, None)
 
 
 def groups(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[str, Any]:
@@ -143,14 +164,13 @@ def groups(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[s
     base = _moved(alt, start).encode(
         y=alt.Y("measure:N", sort=None, title=None, axis=_names(alt, grid=True)),
         yOffset=alt.YOffset("group:N", sort=names, scale=alt.Scale(paddingOuter=0.6)),
-        tooltip=[alt.Tooltip("measure:N"), *_interval_tips(alt, "group")],
+        tooltip=["measure:N", "group:N", *_decimals(alt, 4, "estimate", "low", "high")],
     )
-    axis = alt.Scale(domain=[0, 1], nice=False)
     line = base.mark_rule(strokeWidth=1.5).encode(
-        x=alt.X("low:Q", scale=axis, title=None), x2="high:Q", color=look["color"]
+        x=_share(alt.X, "low", None), x2="high:Q", color=look["color"]
     )
     dot = base.mark_point(size=60, filled=True, opacity=1).encode(
-        x=alt.X("estimate:Q", scale=axis, title=None), **look
+        x=_share(alt.X, "estimate", None), **look
     )
     return _finish(line + dot, _tall(rows, "measure", 38), rows, start)
 
@@ -158,26 +178,22 @@ def groups(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[s
 def calibration(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[str, Any]:
     """Draw the share of positive labels against the mean score, a curve per group."""
     alt = load("altair", "report")
-    base = _moved(alt, start)
-    axis = alt.Scale(domain=[0, 1], nice=False)
-    x = alt.X("score:Q", scale=axis, title="mean score in the bin")
-    even = alt.Chart(_values(alt, {"score": 0, "share": 0}, {"score": 1, "share": 1}))
-    diagonal = even.mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1).encode(
-        x=x, y=alt.Y("share:Q", scale=axis)
-    )
     look = _look(alt, "group", names, GROUPS)
-    tips = [
-        alt.Tooltip("group:N"),
-        alt.Tooltip("score:Q", format=".3f"),
-        alt.Tooltip("share:Q", format=".3f"),
-        alt.Tooltip("rows:Q", format=",.0f"),
-    ]
+    x = _share(alt.X, "score", "mean score in the bin")
+    share = _share(alt.Y, "share", "share of positive labels")
+    ends = _values(alt, {"score": 0, "share": 0}, {"score": 1, "share": 1})
+    diagonal = (
+        alt.Chart(ends)
+        .mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
+        .encode(x=x, y=_share(alt.Y, "share"))
+    )
+    base = _moved(alt, start)
     curve = base.encode(x=x, color=look["color"])
-    share = alt.Y("share:Q", scale=axis, title="share of positive labels")
     whiskers = curve.mark_rule(strokeWidth=1, opacity=0.6).encode(
-        y=alt.Y("low:Q", scale=axis), y2="high:Q"
+        y=_share(alt.Y, "low"), y2="high:Q"
     )
     lines = curve.mark_line(strokeWidth=1.5).encode(y=share, order="score:Q")
+    tips = ["group:N", *_decimals(alt, 3, "score", "share"), alt.Tooltip("rows:Q", format=",.0f")]
     dots = base.mark_point(size=60, filled=True, opacity=1).encode(
         x=x, y=share, tooltip=tips, **look
     )
@@ -187,26 +203,17 @@ def calibration(rows: Rows, names: Sequence[str], start: int | None = None) -> d
 def curves(rows: Rows, start: int | None = None) -> dict[str, Any]:
     """Draw an effect along the propensity, a curve with its band for each of several outcomes."""
     alt = load("altair", "report")
-    names = _unique(rows, "of")
     base = _moved(alt, start).encode(
-        x=alt.X("b:Q", scale=alt.Scale(domain=[0, 1], nice=False), title="propensity score b"),
-        color=alt.Color(
-            "of:N",
-            scale=alt.Scale(domain=names, range=[SOFT, FOUR, ONE][: len(names)]),
-            legend=_legend(alt, names),
-        ),
+        x=_share(alt.X, "b", "propensity score b"),
+        color=_colour(alt, "of", _unique(rows, "of"), (SOFT, FOUR, ONE)),
     )
-    reach = _reach(rows, ("low", "high", "y"), zero=True)
+    reach, title = _reach(rows, ("low", "high", "y"), zero=True), "direct effect, points"
     band = base.mark_area(opacity=0.18).encode(
-        y=_difference(alt.Y, "low", reach, "direct effect, points"), y2="high:Q"
+        y=_difference(alt.Y, "low", reach, title), y2="high:Q"
     )
     line = base.mark_line(strokeWidth=2).encode(
-        y=_difference(alt.Y, "y", reach, "direct effect, points"),
-        tooltip=[
-            alt.Tooltip("of:N"),
-            alt.Tooltip("b:Q", format=".2f"),
-            alt.Tooltip("text:N", title="points"),
-        ],
+        y=_difference(alt.Y, "y", reach, title),
+        tooltip=["of:N", *_decimals(alt, 2, "b"), alt.Tooltip("text:N", title="points")],
     )
     return _finish(band + _zero(alt, "y") + line, 260, rows, start)
 
@@ -215,46 +222,35 @@ def overlap(rows: Rows, names: Sequence[str], bounds: Sequence[float]) -> dict[s
     """Draw the groups' histograms of the propensity, one upwards and the other downwards."""
     alt = load("altair", "report")
     reach = max((abs(row["height"]) for row in rows), default=1.0) * 1.05 or 1.0
+    upwards = alt.Axis(labelExpr="format(abs(datum.value), '~g')", tickCount=5)
     bars = (
         alt.Chart(_rows(alt))
         .mark_bar(stroke=PAPER, strokeWidth=0.5)
         .encode(
-            x=alt.X(
-                "low:Q",
-                scale=alt.Scale(domain=[0, 1], nice=False),
-                title="propensity score b",
-            ),
+            x=_share(alt.X, "low", "propensity score b"),
             x2="high:Q",
             y=alt.Y(
                 "height:Q",
                 scale=alt.Scale(domain=[-reach, reach], nice=False),
                 title="density",
-                axis=alt.Axis(labelExpr="format(abs(datum.value), '~g')", tickCount=5),
+                axis=upwards,
             ),
             y2=alt.datum(0),
-            color=alt.Color(
-                "group:N",
-                scale=alt.Scale(domain=names, range=GROUPS),
-                legend=_legend(alt, names),
-            ),
+            color=_colour(alt, "group", names, GROUPS),
             tooltip=[
-                alt.Tooltip("group:N"),
+                "group:N",
                 alt.Tooltip("low:Q", title="from", format=".2f"),
                 alt.Tooltip("high:Q", title="to", format=".2f"),
-                alt.Tooltip("density:Q", format=".3f"),
+                *_decimals(alt, 3, "density"),
             ],
         )
     )
-    edges = alt.Chart(_values(alt, *({"bound": bound} for bound in bounds)))
-    rules = edges.mark_rule(color=SOFT, strokeDash=[2, 3]).encode(x="bound:Q")
-    return _finish(bars + rules, 260, rows, None)
+    return _finish(bars + _limits(alt, *bounds), 260, rows, None)
 
 
 def balance(rows: Rows, limit: float) -> dict[str, Any]:
     """Draw a love plot: standardised differences by column, a mark per weighting."""
     alt = load("altair", "report")
-    names = _unique(rows, "weighting")
-    look = _look(alt, "weighting", names, [TWO, ONE, THREE, FOUR])
     marks = (
         alt.Chart(_rows(alt))
         .mark_point(size=60, filled=True, opacity=1)
@@ -265,17 +261,11 @@ def balance(rows: Rows, limit: float) -> dict[str, Any]:
                 scale=alt.Scale(domain=_reach(rows, ("size",), zero=True), nice=False),
             ),
             y=alt.Y("column:N", sort=None, title=None, axis=_names(alt, grid=True)),
-            tooltip=[
-                alt.Tooltip("column:N"),
-                alt.Tooltip("weighting:N"),
-                alt.Tooltip("size:Q", format=".3f"),
-            ],
-            **look,
+            tooltip=["column:N", "weighting:N", *_decimals(alt, 3, "size")],
+            **_look(alt, "weighting", _unique(rows, "weighting"), (TWO, ONE, THREE, FOUR)),
         )
     )
-    edge = alt.Chart(_values(alt, {"limit": limit}))
-    rule = edge.mark_rule(color=SOFT, strokeDash=[2, 3]).encode(x="limit:Q")
-    return _finish(rule + marks, _tall(rows, "column", 20), rows, None)
+    return _finish(_limits(alt, limit) + marks, _tall(rows, "column", 20), rows, None)
 
 
 # --- what they share ------------------------------------------------------------------------------
@@ -302,17 +292,21 @@ def _moved(alt: Any, start: int | None) -> Any:
     return chart if start is None else chart.transform_filter(_HERE)
 
 
-def _axis(channel: Any, field: str, title: str, reach: Sequence[float] | None = None) -> Any:
-    alt = load("altair", "report")
-    scale = alt.Undefined if reach is None else alt.Scale(domain=reach, nice=False, zero=False)
-    return channel(f"{field}:Q", title=title, scale=scale)
+def _scale(alt: Any, reach: Sequence[float]) -> Any:
+    return alt.Scale(domain=reach, nice=False, zero=False)
 
 
 def _difference(channel: Any, field: str, reach: Sequence[float], title: str = _DIFFERENCE) -> Any:
     """Return an axis of differences, its numbers in percentage points."""
     alt = load("altair", "report")
-    scale = alt.Scale(domain=reach, nice=False, zero=False)
-    return channel(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(labelExpr=_POINTS))
+    axis = alt.Axis(labelExpr=_POINTS)
+    return channel(f"{field}:Q", title=title, scale=_scale(alt, reach), axis=axis)
+
+
+def _share(channel: Any, field: str, *title: str | None) -> Any:
+    """Return an axis from 0 to 1; a title of None is none at all."""
+    scale = load("altair", "report").Scale(domain=[0, 1], nice=False)
+    return channel(f"{field}:Q", scale=scale, **({"title": title[0]} if title else {}))
 
 
 def _names(alt: Any, grid: bool = False, split: bool = False) -> Any:
@@ -336,24 +330,31 @@ def _legend(alt: Any, names: Sequence[str]) -> Any:
     return alt.Legend(title=None, orient="top", columns=0 if one_line else 1)
 
 
+def _colour(
+    alt: Any, field: str, names: Sequence[str], colours: Sequence[str], *, legend: bool = True
+) -> Any:
+    scale = alt.Scale(domain=names, range=colours[: len(names)])
+    return alt.Color(f"{field}:N", scale=scale, legend=_legend(alt, names) if legend else None)
+
+
 def _look(alt: Any, field: str, names: Sequence[str], colours: Sequence[str]) -> dict[str, Any]:
     """Return colour and shape of groups, so that neither alone has to tell them apart."""
-    legend = _legend(alt, names)
-    kept = [colours[k % len(colours)] for k in range(len(names))]
-    shapes = [SHAPES[k % len(SHAPES)] for k in range(len(names))]
+    shapes = alt.Scale(domain=names, range=SHAPES[: len(names)])
     return {
-        "color": alt.Color(f"{field}:N", scale=alt.Scale(domain=names, range=kept), legend=legend),
-        "shape": alt.Shape(
-            f"{field}:N", scale=alt.Scale(domain=names, range=shapes), legend=legend
-        ),
+        "color": _colour(alt, field, names, colours),
+        "shape": alt.Shape(f"{field}:N", scale=shapes, legend=_legend(alt, names)),
     }
 
 
-def _interval_tips(alt: Any, name: str) -> list[Any]:
-    return [
-        alt.Tooltip(f"{name}:N"),
-        *(alt.Tooltip(f"{each}:Q", format=".4f") for each in ("estimate", "low", "high")),
-    ]
+def _decimals(alt: Any, decimals: int, *fields: str) -> list[Any]:
+    """Return numbers for a tooltip."""
+    return [alt.Tooltip(f"{field}:Q", format=f".{decimals}f") for field in fields]
+
+
+def _limits(alt: Any, *values: float) -> Any:
+    """Return dotted lines across a chart."""
+    chart = alt.Chart(_values(alt, *({"limit": value} for value in values)))
+    return chart.mark_rule(color=SOFT, strokeDash=[2, 3]).encode(x="limit:Q")
 
 
 def _zero(alt: Any, channel: str) -> Any:

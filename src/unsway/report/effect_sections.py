@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..auditing.numbers import number, points
 from . import charts
-from .audit_facts import AuditFacts, Audits, at_start, moved, place_of
-from .page import Chart, Section
-from .words import Moving, Table, estimate, interval, number, points, shown
+from .facts import AuditFacts, PointFacts, Views
+from .html import Block, Chart, Moving, Section, Table
+from .words import estimate, interval, shown
 
 #: Effects in the order of their table: what kind they are and what they say.
 EFFECTS = {
@@ -24,78 +25,67 @@ EFFECTS = {
 THROUGH, DIRECT = "through the covariates", "directly"
 
 
-def effects_section(audits: Audits, start: int) -> Section:
-    """Show what goes directly and what goes through the covariates."""
-    first = audits[start]
+def audit_effects(views: Views[AuditFacts]) -> Section:
+    """Show both parts of the gap, and all that an audit knows of the effects."""
+    first = views.first
+
+    def cell(name: str, on: str) -> str | Moving:
+        return views.text(lambda audit: estimate(audit.effect(name, on)))
+
+    table = Table(
+        "Effects on labels and scores, in percentage points",
+        ("effect", "on the labels", "on the scores"),
+        [(label, cell(name, "labels"), cell(name, "scores")) for name, label in _known(first)],
+    )
+    forest = _forest(first, f"{first.settings['confidence']:.0%}", table)
+    through = views.text(lambda audit: estimate(audit.effect("explained")))
+    return _section(
+        first,
+        f"{shown(first.sensitive)} itself does, those columns held fixed",
+        [_decomposition(views, through), forest, *_curves(views), *_surrogate(first)],
+    )
+
+
+def sweep_effects(views: Views[PointFacts]) -> Section:
+    """Show both parts of the gap at the slider's strength."""
+    first = views.first
+    table = Table(
+        "Effects on the labels, in percentage points",
+        ("effect", "estimate (interval)"),
+        [(label, estimate(first.effect(name))) for name, label in _known(first)],
+    )
+    forest = _forest(first, "their", table, " No strength changes them.")
+    through = points(first.effect("explained")["estimate"])
+    blocks = [_decomposition(views, through), forest]
+    return _section(first, "the sensitive attribute itself does", blocks)
+
+
+def _section(first: AuditFacts | PointFacts, itself: str, blocks: Sequence[Block]) -> Section:
     low, high = first.groups
-    name = shown(first.sensitive)
-    blocks: list[Any] = [decomposition(audits, start), _forest(audits, start)]
-    blocks += _curves(audits, start)
-    blocks += _surrogate(first)
     return Section(
         "effects",
         "What goes directly, what through the covariates",
         f"All differences are {high} minus {low}. What goes through the covariates is what "
         "remains when only the columns a model may use differ; what goes directly is what "
-        f"{name} itself does, those columns held fixed. A fair score keeps the first and has none "
-        "of the second.",
+        f"{itself}. A fair score keeps the first and has none of the second.",
         blocks,
     )
 
 
-def bars(
-    of: str, through: float | None, gap: float | None, direct: float | None
-) -> Iterator[dict[str, Any]]:
-    """Yield the two bars of a gap; the direct part begins where the other ends."""
-    if through is None or gap is None:
-        return
-    ends = (through, gap)
-    right = max(ends) > 0
-    yield {
-        "of": of,
-        "way": THROUGH,
-        "begin": 0.0,
-        "end": through,
-        "label": points(through),
-        "side": "middle",
-        "at": min(ends, key=abs) / 2,
-    }
-    yield {
-        "of": of,
-        "way": DIRECT,
-        "begin": through,
-        "end": gap,
-        "label": points(direct),
-        "side": "right" if right else "left",
-        "at": max(0.0, *ends) if right else min(0.0, *ends),
-    }
-
-
-def decomposition(audits: Audits, start: int) -> Chart:
+def _decomposition(views: Views[AuditFacts] | Views[PointFacts], through: str | Moving) -> Chart:
     """Draw the gap of labels and scores, split in two."""
-    rows = [
-        {**bar, "position": place}
-        for place, audit in enumerate(audits)
-        for bar in (
-            *bars("labels", audit.effect("explained")["estimate"],
-                  audit.effect("total")["estimate"], audit.label_direct),
-            *bars("scores", audit.effect("explained")["estimate"],
-                  audit.metric("score_gap")["estimate"], audit.left["estimate"]),
-        )
-    ]  # fmt: skip
-    through = moved(audits, start, lambda a: estimate(a.effect("explained")))
     cells = [
         (
             "labels",
-            moved(audits, start, lambda a: estimate(a.effect("total"))),
+            views.text(lambda view: estimate(view.effect("total"))),
             through,
-            moved(audits, start, lambda a: points(a.label_direct)),
+            views.text(lambda view: points(view.label_direct)),
         ),
         (
             "scores",
-            moved(audits, start, lambda a: estimate(a.metric("score_gap"))),
+            views.text(lambda view: estimate(view.metric("score_gap"))),
             through,
-            moved(audits, start, lambda a: estimate(a.left)),
+            views.text(lambda view: estimate(view.left)),
         ),
     ]
     return Chart(
@@ -103,7 +93,7 @@ def decomposition(audits: Audits, start: int) -> Chart:
         "The gap between the groups, split in two",
         "Two bars, the gap in the labels and the gap in the scores; each begins with the part that "
         "goes through the covariates and ends with the part that goes directly.",
-        charts.decomposition(rows, place_of(audits, start)),
+        charts.decomposition(views.rows(_bars), views.position),
         Table(
             "The gap in percentage points, split in two",
             ("gap of", "whole", THROUGH, DIRECT),
@@ -112,91 +102,101 @@ def decomposition(audits: Audits, start: int) -> Chart:
     )
 
 
-def _forest(audits: Audits, start: int) -> Chart:
-    first = audits[start]
-    names = [name for name in EFFECTS if first.effect(name)["estimate"] is not None]
-    rows = [
-        {
-            "name": EFFECTS[name][1],
-            "kind": EFFECTS[name][0],
-            "text": estimate(first.effect(name)),
-            **{key: first.effect(name)[key] for key in ("estimate", "low", "high")},
-        }
-        for name in names
+def _bars(view: AuditFacts | PointFacts) -> Iterator[dict[str, Any]]:
+    """Yield two bars for each gap; the direct part begins where the other ends."""
+    through = view.effect("explained")["estimate"]
+    for of, gap, direct in (
+        ("labels", view.effect("total")["estimate"], view.label_direct),
+        ("scores", view.metric("score_gap")["estimate"], view.left["estimate"]),
+    ):
+        if through is None or gap is None:
+            continue
+        ends = (through, gap)
+        right = max(ends) > 0
+        for way, begin, end, size, side, at in (
+            (THROUGH, 0.0, through, through, "middle", min(ends, key=abs) / 2),
+            (DIRECT, through, gap, direct, "right", max(0.0, *ends))
+            if right
+            else (DIRECT, through, gap, direct, "left", min(0.0, *ends)),
+        ):
+            yield {"of": of, "way": way, "begin": begin, "end": end, "label": points(size),
+                   "side": side, "at": at}  # fmt: skip
+
+
+def _known(view: AuditFacts | PointFacts) -> list[tuple[str, str]]:
+    """Return the effects that were estimated, and what they say."""
+    return [
+        (name, label)
+        for name, (_, label) in EFFECTS.items()
+        if view.effect(name)["estimate"] is not None
     ]
 
-    def cell(name: str, on: str) -> str | Moving:
-        return moved(audits, start, lambda audit: estimate(audit.effect(name, on)))
 
+def _forest(view: AuditFacts | PointFacts, whose: str, table: Table, more: str = "") -> Chart:
+    rows = [
+        {
+            "name": label,
+            "kind": EFFECTS[name][0],
+            "text": estimate(view.effect(name)),
+            **{key: view.effect(name)[key] for key in ("estimate", "low", "high")},
+        }
+        for name, label in _known(view)
+    ]
     return Chart(
         "forest",
-        f"Effects on the labels, with {first.confidence:.0%} intervals",
+        f"Effects on the labels, with {whose} intervals",
         "Estimates with their intervals, one below the other: the whole difference, what goes "
-        "through the covariates, and what goes directly.",
+        f"through the covariates, and what goes directly.{more}",
         charts.forest(rows),
+        table,
+    )
+
+
+def _curves(views: Views[AuditFacts]) -> Iterator[Chart]:
+    rows = views.rows(lambda audit: map(_on_curve, audit.causal.get("curves") or ()))
+    if not rows:
+        return
+    cells = [
+        (row["of"], number(row["b"], 2), row["text"], interval(row))
+        for row in rows
+        if row["position"] == views.start
+    ]
+    yield Chart(
+        "curves",
+        "The direct effect along the propensity, with simultaneous bands",
+        "Two curves with bands, the direct effect on the labels and on the scores, against how "
+        "likely z = 1 is given the covariates; zero is no effect.",
+        charts.curves(rows, views.position),
         Table(
-            "Effects on labels and scores, in percentage points",
-            ("effect", "on the labels", "on the scores"),
-            [(EFFECTS[name][1], cell(name, "labels"), cell(name, "scores")) for name in names],
+            "The direct effect along the propensity, in percentage points" + views.when,
+            ("of", "propensity", "effect", "band"),
+            cells[:: max(1, len(cells) // 60)],
         ),
     )
 
 
-def _curves(audits: Audits, start: int) -> list[Chart]:
-    rows = [
-        {
-            "of": "labels" if row["on"] == "labels" else "scores",
-            "b": row["b"],
-            "y": row["estimate"],
-            "low": row["band_low"],
-            "high": row["band_high"],
-            "text": points(row["estimate"]),
-            "position": place,
-        }
-        for place, audit in enumerate(audits)
-        for row in (audit.causal or {}).get("curves") or ()
-    ]
-    if not rows:
-        return []
-    cells = [
-        (row["of"], number(row["b"], 2), row["text"], interval(row["low"], row["high"]))
-        for row in rows
-        if row["position"] == start
-    ]
-    return [
-        Chart(
-            "curves",
-            "The direct effect along the propensity, with simultaneous bands",
-            "Two curves with bands, the direct effect on the labels and on the scores, against how "
-            "likely z = 1 is given the covariates; zero is no effect.",
-            charts.curves(rows, place_of(audits, start)),
-            Table(
-                "The direct effect along the propensity, in percentage points" + at_start(audits),
-                ("of", "propensity", "effect", "band"),
-                cells[:: max(1, len(cells) // 60)],
-            ),
-        )
-    ]
+def _on_curve(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "of": "labels" if row["on"] == "labels" else "scores",
+        "b": row["b"],
+        "y": row["estimate"],
+        "low": row["band_low"],
+        "high": row["band_high"],
+        "text": points(row["estimate"]),
+    }
 
 
-def _surrogate(audit: AuditFacts) -> list[Table]:
-    rows = (audit.causal or {}).get("surrogate") or ()
+def _surrogate(audit: AuditFacts) -> Iterator[Table]:
+    rows = audit.causal.get("surrogate")
     if not rows:
-        return []
-    return [
-        Table(
-            "Regression on the propensity b and z: α is the power of b, β its product with z; the "
-            "scores should have the fair coefficients",
-            ("coefficient", "labels", "fair", "scores"),
-            [
-                (
-                    _greek(row["coefficient"]),
-                    *(number(row[k]) for k in ("labels", "fair", "scores")),
-                )
-                for row in rows
-            ],
-        )
-    ]
+        return
+    kinds = ("labels", "fair", "scores")
+    yield Table(
+        "Regression on the propensity b and z: α is the power of b, β its product with z; the "
+        "scores should have the fair coefficients",
+        ("coefficient", *kinds),
+        [(_greek(row["coefficient"]), *(number(row[kind]) for kind in kinds)) for row in rows],
+    )
 
 
 def _greek(name: str) -> str:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
+from ..auditing.numbers import number, points
+from ..auditing.verdict import TRUST_OF_SWEEP, Judgement, judge
 from ..files import check_writable, write_atomically
 from . import charts
-from .audit_facts import AuditFacts, Audits
-from .audit_report import data_sections
-from .audit_sections import calibration_section, groups_section
-from .check_sections import citing_section, limits, settings_section
-from .frontier_facts import FrontierFacts
-from .frontier_sections import effects_section, parts_section, tradeoff_section
-from .html import render
-from .page import Check, Headline, KeyNumber, Report, Section, Slider
-from .verdict import judge
-from .words import Moving, count, estimate, interval, number, percent, points, shown
+from .data_sections import closing_sections, data_sections
+from .effect_sections import sweep_effects
+from .facts import LEFT, AuditFacts, FrontierFacts, PointFacts, Views
+from .html import Block, Chart, Check, Headline, Moving, Page, Section, Slider, Table
+from .score_sections import MEASURES, calibration_section, groups_section, key_numbers, writer
+from .words import count, estimate, interval, percent, shown
 
 
 def write_frontier_report(
@@ -53,67 +50,209 @@ def write_frontier_report(
     facts = FrontierFacts.of(frontier, choice)
     found = _audits(facts, audits or {})
     check_writable(path)
-    return write_atomically(path, render(frontier_report(facts, found, title), charts.script()))
+    return write_atomically(path, frontier_page(facts, found, title).render())
 
 
-def frontier_report(facts: FrontierFacts, audits: Audits = (), title: str | None = None) -> Report:
+def frontier_page(
+    facts: FrontierFacts, audits: Sequence[AuditFacts] = (), title: str | None = None
+) -> Page:
     """Return the report of a frontier."""
-    start = facts.chosen or 0
+    views = Views(facts.points, facts.chosen or 0)
+    known = next((audit for audit in audits if audit.causal), None)
     low, high = facts.strengths[0], facts.strengths[-1]
     rows = facts.about.get(facts.part, {}).get("rows")
-    return Report(
+    estimator = facts.made_of.get("estimator", {}).get("class")
+    named = f"What fairness costs: {shown(estimator)}" if estimator else "What fairness costs"
+
+    def detail(measure: str) -> str | Moving:
+        if measure == LEFT:
+            return views.text(lambda point: interval(point.left))
+        plain = writer(MEASURES[measure])(facts.points[0].value(measure))
+        return f"{plain} at strength {low:g}"
+
+    return Page(
         kicker="Fairness frontier",
-        title=shown(title, 200) if title else _title(facts),
-        subtitle=f"{len(facts.strengths)} strengths from {low:g} to {high:g}, judged on "
+        title=shown(title, 200) if title else named,
+        lead=f"{len(facts.points)} strengths from {low:g} to {high:g}, judged on "
         + (f"{count(rows)} {facts.part} rows" if rows else f"the {facts.part} rows"),
-        headline=_headline(facts, _known(audits), start),
-        numbers=list(_key_numbers(facts, start)),
-        sections=_sections(facts, audits, start),
-        slider=Slider(facts.strengths, start, facts.chosen),
+        headline=_headline(facts, views, "" if known is None else known.level),
+        numbers=list(key_numbers(views, detail)),
+        sections=list(_sections(facts, views, audits, known)),
+        slider=Slider(facts.strengths, views.start, facts.chosen),
         data={
             "part": facts.part,
-            "points": [
-                {"strength": strength, "parts": parts}
-                for strength, parts in zip(facts.strengths, facts.figures, strict=True)
-            ],
+            "points": [{"strength": p.strength, "parts": p.figures} for p in facts.points],
         },
     )
 
 
 def _audits(facts: FrontierFacts, audits: Mapping[float, Any]) -> list[AuditFacts]:
     """Return an audit per strength, or none at all."""
-    if not audits:
-        return []
     missing = [strength for strength in facts.strengths if strength not in audits]
-    if missing:
+    if audits and missing:
         raise ValueError(
             f"audits lacks {len(missing)} of {len(facts.strengths)} strengths, such as "
             f"{missing[0]:g}; give one for each, or none"
         )
-    return [AuditFacts.of(audits[strength]) for strength in facts.strengths]
+    return [AuditFacts.of(audits[strength]) for strength in facts.strengths if audits]
 
 
-def _title(facts: FrontierFacts) -> str:
-    estimator = facts.made_of.get("estimator", {}).get("class")
-    return f"What fairness costs: {shown(estimator)}" if estimator else "What fairness costs"
-
-
-def _sections(facts: FrontierFacts, audits: Audits, start: int) -> list[Section]:
-    found = [tradeoff_section(facts, start)]
-    if facts.effect("explained")["estimate"] is not None:
-        found.append(effects_section(facts, start))
-    found.append(parts_section(facts, start))
+def _sections(
+    facts: FrontierFacts,
+    views: Views[PointFacts],
+    audits: Sequence[AuditFacts],
+    known: AuditFacts | None,
+) -> Iterator[Section]:
+    """Yield the sections; `known` is an audit that has looked at the data, if one has."""
+    yield _tradeoff_section(facts, views)
+    if views.first.effect("explained")["estimate"] is not None:
+        yield sweep_effects(views)
+    yield _parts_section(facts, views)
     if audits:
-        found += [groups_section(audits, start), calibration_section(audits, start)]
-    known, checked, notes = _known(audits), list(_checked(facts)), list(_notes(facts, audits))
-    found += [limits(checked, notes)] if known is None else data_sections(known, checked, notes)
-    settings = settings_section("What the sweep was made of.", dict(_settings(facts)))
-    return [*found, settings, citing_section(__version__)]
+        judged = Views(audits, views.start)
+        yield groups_section(judged)
+        yield calibration_section(judged)
+    yield from data_sections(known, list(_checked(facts)), list(_notes(facts, known)))
+    yield from closing_sections("What the sweep was made of.", dict(_settings(facts)))
 
 
-def _known(audits: Audits) -> AuditFacts | None:
-    """Return an audit that has looked at the data, if one has."""
-    return next((audit for audit in audits if audit.causal is not None), None)
+# --- the verdict ----------------------------------------------------------------------------------
+
+
+def _headline(facts: FrontierFacts, views: Views[PointFacts], data: str) -> Headline:
+    def judged(point: PointFacts) -> Judgement:
+        return judge(point.left, point.label_direct, point.groups[1], data, labels_told=False)
+
+    def paragraph(point: PointFacts) -> str:
+        sentences = _sentences(facts, point, judged(point).meaning)
+        return " ".join([*sentences, TRUST_OF_SWEEP[data]])
+
+    return Headline(
+        views.text(lambda point: judged(point).level),
+        views.text(lambda point: judged(point).headline),
+        views.text(paragraph),
+    )
+
+
+def _sentences(facts: FrontierFacts, point: PointFacts, meaning: str) -> Iterator[str]:
+    low, high = point.groups
+    is_chosen = facts.chosen is not None and point is facts.points[facts.chosen]
+    chosen = f" (the one chosen; rule: {facts.rule})" if is_chosen else ""
+    yield (
+        f"At strength {point.strength:g}{chosen} the mean score of {high} less that of {low} is "
+        f"{points(point.value('score_gap'))} percentage points on the {point.part} rows."
+    )
+    if point.left["estimate"] is not None:
+        yield (
+            f"The covariates account for {points(point.effect('explained')['estimate'])}; what is "
+            f"left of the direct effect is {estimate(point.left)}: {meaning}."
+        )
+    plain = facts.points[0]
+    beside = f", {percent(plain.value('accuracy'))} at strength {plain.strength:g}"
+    yield (
+        f"{percent(point.value('accuracy'))} of the decisions are right"
+        f"{'' if point is plain else beside}; the AUC is {number(point.value('auc'))}."
+    )
+
+
+# --- the trade-off --------------------------------------------------------------------------------
+
+
+def _tradeoff_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
+    """Show what every strength costs and what it leaves."""
+    known = views.first.left["estimate"] is not None
+    marked = "" if facts.chosen is None else " The square marks the strength that was chosen."
+    blocks: list[Block] = [_tradeoff(facts, views, known, marked)]
+    return Section(
+        "tradeoff",
+        "What fairness costs",
+        "Each dot is a model of its own; the large one is the strength the slider stands at. More "
+        "strength takes more of the direct effect out, and past zero it takes too "
+        f"much.{marked}",
+        [*blocks, _along(views)] if known else blocks,
+    )
+
+
+def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marked: str) -> Chart:
+    what = "direct effect left" if known else "gap of the scores"
+    rows = []
+    for place, point in enumerate(facts.points):
+        x, y = point.value(LEFT if known else "score_gap"), point.value("accuracy")
+        text, chosen = f"{points(x)}, {number(y)}", place == facts.chosen
+        rows.append({"strength": point.strength, "position": place, "x": x, "y": y,
+                     "chosen": chosen, "text": text})  # fmt: skip
+    kept = {
+        name: label
+        for name, label in MEASURES.items()
+        if any(point.value(name) is not None for point in facts.points)
+    }
+    table = Table(
+        f"Every strength on the {facts.part} rows",
+        ("strength", *kept.values()),
+        [
+            (f"{p.strength:g}", *(writer(label)(p.value(name)) for name, label in kept.items()))
+            for p in facts.points
+        ],
+    )
+    return Chart(
+        "tradeoff",
+        f"Accuracy against the {what}",
+        f"A dot per strength, joined in their order: accuracy upwards, {what} to the right, "
+        f"with a line at zero.{marked}",
+        charts.tradeoff(rows, f"{what}, points", "accuracy", views.start),
+        table,
+    )
+
+
+def _along(views: Views[PointFacts]) -> Chart:
+    def drawn(point: PointFacts) -> Iterator[dict[str, Any]]:
+        left = point.left
+        ends = {"low": left["low"], "high": left["high"]}
+        yield {"strength": point.strength, "y": left["estimate"], **ends, "text": estimate(left)}
+
+    return Chart(
+        "along",
+        "The direct effect left at every strength, with its interval",
+        "A line with a band against the strength; where the band holds zero, these rows cannot "
+        "tell the direct effect left from none.",
+        charts.along(views.rows(drawn), views.start),
+        Table(
+            "The direct effect left at every strength, in percentage points",
+            ("strength", "direct effect left", "interval"),
+            [
+                (f"{point.strength:g}", points(point.left["estimate"]), interval(point.left))
+                for point in views.each
+            ],
+        ),
+    )
+
+
+def _parts_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
+    """Show the figures of the slider's strength on every part of the rows."""
+
+    def cell(name: str, part: str) -> str | Moving:
+        write = writer(MEASURES[name])
+        return views.text(lambda point: write(point.value(name, part)))
+
+    table = Table(
+        "Measures of the model at this strength",
+        ("measure", *(f"{part} rows" for part in facts.parts)),
+        [
+            (label, *(cell(name, part) for part in facts.parts))
+            for name, label in MEASURES.items()
+            if any(views.first.value(name, part) is not None for part in facts.parts)
+        ],
+    )
+    return Section(
+        "parts",
+        "The model at this strength",
+        "Training rows flatter a model, validation rows a little where they served to choose, test "
+        "rows not at all.",
+        [table],
+    )
+
+
+# --- what to keep in mind -------------------------------------------------------------------------
 
 
 def _checked(facts: FrontierFacts) -> Iterator[Check]:
@@ -125,7 +264,7 @@ def _checked(facts: FrontierFacts) -> Iterator[Check]:
         )
 
 
-def _notes(facts: FrontierFacts, audits: Audits) -> Iterator[str]:
+def _notes(facts: FrontierFacts, known: AuditFacts | None) -> Iterator[str]:
     """Yield what a reader should keep in mind."""
     yield from facts.notes
     for strength, error in facts.failed.items():
@@ -140,102 +279,19 @@ def _notes(facts: FrontierFacts, audits: Audits) -> Iterator[str]:
             f"the figures are those of the {facts.part} rows; those of a strength that is chosen "
             "by them look a little too good"
         )
-    if _known(audits) is None:
+    if known is None:
         yield "overlap and balance are not part of a sweep: audit the chosen model for them"
 
 
 def _settings(facts: FrontierFacts) -> Iterator[tuple[str, Any]]:
+    group = facts.points[0].groups[1]
     if facts.rule:
         yield "chosen by", facts.rule
     for name, about in facts.about.items():
         rows, share = about.get("rows"), about.get("share_z1")
-        yield f"{name} rows", f"{count(rows)}, of which {percent(share)} {facts.groups[1]}"
+        yield f"{name} rows", f"{count(rows)}, of which {percent(share)} {group}"
     made = facts.made_of
     for name, value in {**made.get("estimator", {}), **made.get("settings", {})}.items():
         yield "estimator" if name == "class" else str(name).replace("_", " "), value
     for name, value in made.get("versions", {}).items():
         yield f"version of {name}", value
-
-
-# --- the verdict ----------------------------------------------------------------------------------
-
-
-def moving(facts: FrontierFacts, start: int, write: Callable[[int], str]) -> Moving:
-    """Return a text with a version per strength."""
-    return Moving([write(place) for place in range(len(facts.strengths))], start)
-
-
-def _headline(facts: FrontierFacts, known: AuditFacts | None, start: int) -> Headline:
-    places, data = range(len(facts.strengths)), "" if known is None else known.level
-    found = [judge(facts.left(place), facts.label_direct, facts.groups, data) for place in places]
-    trust = {
-        "": "Whether the groups can be compared at all was not checked here.",
-        "ok": "The checks of the data raise no doubt that they can tell this.",
-        "caution": "Some checks of the data ask for caution.",
-        "cannot tell": "The groups can hardly be compared: these figures must not be relied on.",
-    }[data]
-    return Headline(
-        levels=[level for level, _ in found],
-        label=Moving([label for _, label in found], start),
-        paragraph=moving(facts, start, lambda place: " ".join([*_sentences(facts, place), trust])),
-        start=start,
-    )
-
-
-def _sentences(facts: FrontierFacts, place: int) -> Iterator[str]:
-    left, strength = facts.left(place), facts.strengths[place]
-    low, high = facts.groups
-    chosen = f" (the one chosen; rule: {facts.rule})" if place == facts.chosen else ""
-    yield (
-        f"At strength {strength:g}{chosen} the mean score of {high} less that of {low} is "
-        f"{points(facts.value(place, 'score_gap'))} percentage points on the {facts.part} rows."
-    )
-    if left["estimate"] is not None:
-        yield (
-            f"The covariates account for {points(facts.effect('explained')['estimate'])}; what is "
-            f"left of the direct effect is {estimate(left)}: {_judge(facts, left)}."
-        )
-    yield (
-        f"{percent(facts.value(place, 'accuracy'))} of the decisions are right"
-        + (
-            f", {percent(facts.value(0, 'accuracy'))} at strength {facts.strengths[0]:g}"
-            if place
-            else ""
-        )
-        + f"; the AUC is {number(facts.value(place, 'auc'))}."
-    )
-
-
-def _judge(facts: FrontierFacts, left: Mapping[str, Any]) -> str:
-    if left["low"] <= 0 <= left["high"]:
-        return "these rows cannot tell it from none"
-    direct = facts.label_direct
-    if direct is not None and direct * left["estimate"] < 0:
-        side = "higher" if left["estimate"] > 0 else "lower"
-        return (
-            f"more was taken out than the {points(direct)} that the labels hold, so the "
-            f"scores of {facts.groups[1]} are {side} than the covariates explain"
-        )
-    return f"the labels hold {points(direct)}, and the model passes some of it on"
-
-
-def _key_numbers(facts: FrontierFacts, start: int) -> Iterator[KeyNumber]:
-    if facts.left(start)["estimate"] is not None:
-        yield KeyNumber(
-            "Direct effect left, points",
-            moving(facts, start, lambda k: points(facts.left(k)["estimate"])),
-            moving(facts, start, lambda k: interval(facts.left(k)["low"], facts.left(k)["high"])),
-        )
-    for label, name in (
-        ("Score gap, points", "score_gap"),
-        ("Selection gap, points", "selection_rate_difference"),
-    ):
-        texts = [points(facts.value(k, name)) for k in range(len(facts.strengths))]
-        yield KeyNumber(
-            label, Moving(texts, start), f"{texts[0]} at strength {facts.strengths[0]:g}"
-        )
-    for label, name in (("Accuracy", "accuracy"), ("AUC", "auc")):
-        texts = [number(facts.value(k, name)) for k in range(len(facts.strengths))]
-        yield KeyNumber(
-            label, Moving(texts, start), f"{texts[0]} at strength {facts.strengths[0]:g}"
-        )

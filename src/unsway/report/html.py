@@ -1,29 +1,57 @@
-"""Self-contained HTML pages: they open from disk and ask the network for nothing."""
+"""Pages that open from disk and ask the network for nothing: their content, and their HTML."""
 
 from __future__ import annotations
 
 import json
-import math
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import Any, ClassVar
 
+from ..auditing.tables import plain
+from ..auditing.verdict import Level
 from ..extras import load
-from .chart_style import palette
-from .page import Report
-from .words import Moving, Table
+from .charts import palette, script
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A text with one version for every position of the slider.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        By position.
+    start : int
+        The position at which the page opens.
+    """
+
+    texts: Sequence[str]
+    start: int = 0
+
+    def __str__(self) -> str:
+        return self.texts[self.start]
 
 
 @dataclass(frozen=True)
 class Text:
-    """A heading and paragraphs of plain words."""
+    """Paragraphs of plain words, below a heading where it is not empty."""
 
     heading: str
-    paragraphs: Sequence[str]
-    kind: str = "text"
+    paragraphs: Sequence[str | Moving]
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a caption; the first column names the rows, the others are right-aligned."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | Moving]]
+    kind: ClassVar[str] = "table"
 
 
 @dataclass(frozen=True)
@@ -33,66 +61,157 @@ class Figure:
     caption: str
     alternative: str
     svg: str
-    kind: str = "figure"
+    kind: ClassVar[str] = "figure"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A Vega-Lite chart with words for those who cannot see it, and its numbers as a table."""
+
+    name: str
+    caption: str
+    alternative: str
+    spec: Mapping[str, Any] = field(repr=False)
+    table: Table
+    kind: ClassVar[str] = "chart"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names, and what stands for each."""
+
+    facts: Mapping[str, str]
+    kind: ClassVar[str] = "facts"
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that was looked at, or was not, and what came of it."""
+
+    level: Level
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Checks:
+    """A list of checks under a heading."""
+
+    heading: str
+    checks: Sequence[Check]
+    kind: ClassVar[str] = "checks"
+
+
+Block = Text | Table | Figure | Chart | Facts | Checks
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a sentence or two, and what stands below them."""
+
+    name: str
+    heading: str
+    lead: str | Moving
+    blocks: Sequence[Block]
+    kind: ClassVar[str] = "section"
+
+
+@dataclass(frozen=True)
+class KeyNumber:
+    """A number at the head of the page, large, with a line below it."""
+
+    label: str
+    value: str | Moving
+    detail: str | Moving = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The verdict: how it stands, in a few words, and in a paragraph with its numbers."""
+
+    level: str | Moving
+    label: str | Moving
+    paragraph: str | Moving
+
+
+@dataclass(frozen=True)
+class Slider:
+    """The strengths one may choose from, the chosen one first shown."""
+
+    strengths: Sequence[float]
+    start: int
+    chosen: int | None = None
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of text, tables and pictures, without a script.
+    """A whole page; everything but a figure's own markup is escaped.
 
-    Everything but a figure's own markup is escaped.
+    Only a page with charts has scripts.
+
+    Parameters
+    ----------
+    title, lead : str
+        What it is about.
+    sections : sequence of Section, or of what stands in one
+        In the order of the page.
+    kicker : str
+        What kind of report it is, in two words.
+    headline : Headline, optional
+        The verdict. A page with one has a list of its sections, which then are `Section`.
+    numbers : sequence of KeyNumber
+        The few numbers to remember.
+    slider : Slider, optional
+        What moves the texts and charts.
+    data : mapping
+        The numbers of the report as JSON can hold them; embedded in a page with charts.
     """
 
     title: str
     lead: str
-    sections: Sequence[Text | Table | Figure]
+    sections: Sequence[Section | Block]
+    kicker: str = ""
+    headline: Headline | None = None
+    numbers: Sequence[KeyNumber] = ()
+    slider: Slider | None = None
+    data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def charts(self) -> dict[str, Mapping[str, Any]]:
+        """Return the charts by name."""
+        sections = (each for each in self.sections if isinstance(each, Section))
+        blocks = (block for section in sections for block in section.blocks)
+        return {block.name: block.spec for block in blocks if isinstance(block, Chart)}
 
     def render(self) -> str:
-        """Return the page as HTML."""
-        return _fill("page.html", page=self)
+        """Return the page as HTML that holds its data, its charts and what draws them."""
+        texts: list[Sequence[str]] = []
+
+        def place(moving: Moving) -> int:
+            texts.append(moving.texts)
+            return len(texts) - 1
+
+        scripts = [_safe_script(script()), _read("page.js")] if self.charts() else []
+        return _fill(
+            "page.html.j2",
+            page=self,
+            place=place,
+            style=palette() + _read("page.css"),
+            content=lambda: embedded_json({**_content(self), "texts": texts}),
+            scripts=scripts,
+            hashes=" ".join(f"'sha256-{_hash(each)}'" for each in scripts),
+        )
 
 
-@dataclass
-class _Places:
-    """Where moving texts stand on a page, in the order they were met."""
-
-    texts: list[Sequence[str]] = field(default_factory=list)
-
-    def add(self, moving: Moving) -> int:
-        self.texts.append(list(moving.texts))
-        return len(self.texts) - 1
-
-
-def render(report: Report, library: str) -> str:
-    """Return a report as HTML that holds its data, its charts and their library.
-
-    Parameters
-    ----------
-    report : Report
-    library : str
-        The script that draws the charts.
-    """
-    places = _Places()
-    body = _fill("report_body.html.j2", report=report, place=places.add)
-    slider = report.slider
-    content = {
-        "data": report.data,
-        "strengths": [] if slider is None else list(slider.strengths),
-        "start": 0 if slider is None else slider.start,
-        "levels": list(report.headline.levels),
-        "texts": places.texts,
-        "charts": report.charts(),
+def _content(page: Page) -> dict[str, Any]:
+    """Return what the page's script reads."""
+    strengths = [] if page.slider is None else page.slider.strengths
+    level = "" if page.headline is None else page.headline.level
+    return {
+        "data": page.data,
+        "strengths": strengths,
+        "start": 0 if page.slider is None else page.slider.start,
+        "levels": level.texts if isinstance(level, Moving) else [level] * max(1, len(strengths)),
+        "charts": page.charts(),
     }
-    scripts = [_safe_script(library), _read("report.js")]
-    return _fill(
-        "report.html.j2",
-        report=report,
-        body=body,
-        style=palette() + _read("report.css"),
-        content=embedded_json(content),
-        scripts=scripts,
-        hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),
-    )
 
 
 def embedded_json(content: Any) -> str:
@@ -103,23 +222,10 @@ def embedded_json(content: Any) -> str:
     >>> embedded_json({"name": "</script>", "value": float("nan")})
     '{"name":"\\u003c/script\\u003e","value":null}'
     """
-    text = json.dumps(
-        plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str
-    )
+    text = json.dumps(plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-
-def plain(content: Any) -> Any:
-    """Return content with None for every number JSON does not know."""
-    if isinstance(content, Mapping):
-        return {str(name): plain(value) for name, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [plain(value) for value in content]
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    return content
 
 
 def _safe_script(script: str) -> str:
@@ -142,6 +248,5 @@ def _fill(template: str, **facts: Any) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        loader=jinja2.FunctionLoader(_read),
     )
-    return str(environment.get_template(template).render(**facts))
+    return str(environment.from_string(_read(template)).render(**facts))

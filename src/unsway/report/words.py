@@ -1,86 +1,19 @@
-"""Numbers and names as a report writes them, and tables of them."""
+"""Numbers and names as a report writes them."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from ..auditing.numbers import number, points
 
 #: Names longer than this are cut in the middle, both ends kept.
 LONGEST_NAME = 60
 #: Characters that would turn the direction of what stands around a name.
 _TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-
-
-@dataclass(frozen=True)
-class Moving:
-    """A text with one version for every position of the slider.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        By position.
-    start : int
-        The position at which the page opens.
-    """
-
-    texts: Sequence[str]
-    start: int = 0
-
-    def __str__(self) -> str:
-        return self.texts[self.start]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table with a caption; the first column names the rows, the others are right-aligned."""
-
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str | Moving]]
-    kind: str = "table"
-
-
-def number(value: float | None, decimals: int = 3) -> str:
-    """Return a number with a true minus; a dash where there is none.
-
-    Examples
-    --------
-    >>> number(0.12345), number(-0.5), number(None), number(-0.0001)
-    ('0.123', '−0.500', '–', '0.000')
-    """
-    if value is None or not math.isfinite(value):
-        return "–"
-    text = f"{value:,.{decimals}f}"
-    if text.startswith("-"):
-        text = f"−{text[1:]}" if text.strip("-0.,") else text[1:]
-    return text
-
-
-def signed(value: float | None, decimals: int = 3) -> str:
-    """Return a number, its sign shown.
-
-    Examples
-    --------
-    >>> signed(0.0184), signed(-0.02), signed(0.0)
-    ('+0.018', '−0.020', '0.000')
-    """
-    text = number(value, decimals)
-    return f"+{text}" if text[0].isdigit() and text.strip("0.,") else text
-
-
-def points(value: float | None) -> str:
-    """Return a difference of shares in percentage points, its sign shown.
-
-    Examples
-    --------
-    >>> points(0.0184), points(-0.02), points(None)
-    ('+1.8', '−2.0', '–')
-    """
-    return signed(None if value is None else 100 * value, 1)
 
 
 def count(value: float | None) -> str:
@@ -106,42 +39,33 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return text if text == "–" else f"{text}%"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """Return both ends of an interval in percentage points, or nothing where there is none.
+def interval(found: Mapping[str, Any], *, in_points: bool = True) -> str:
+    """Return both ends of an interval, in percentage points or as they are; "" without one.
 
     Examples
     --------
-    >>> interval(-0.01, 0.028)
+    >>> interval({"low": -0.01, "high": 0.028})
     '−1.0 to +2.8'
+    >>> interval({"low": 0.7912, "high": 0.81}, in_points=False)
+    '0.791 to 0.810'
     """
-    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+    ends = (found["low"], found["high"])
+    if any(end is None or not math.isfinite(end) for end in ends):
         return ""
-    return f"{points(low)} to {points(high)}"
+    return " to ".join(map(points if in_points else number, ends))
 
 
-def estimate(found: Mapping[str, Any]) -> str:
-    """Return a difference and its interval in percentage points.
+def estimate(found: Mapping[str, Any], *, in_points: bool = True) -> str:
+    """Return a number and its interval, in percentage points or as they are.
 
     Examples
     --------
     >>> estimate({"estimate": 0.0184, "low": 0.008, "high": 0.028})
     '+1.8 (+0.8 to +2.8)'
     """
-    text, ends = points(found["estimate"]), interval(found["low"], found["high"])
+    text = (points if in_points else number)(found["estimate"])
+    ends = interval(found, in_points=in_points)
     return f"{text} ({ends})" if ends else text
-
-
-def span(found: Mapping[str, Any]) -> str:
-    """Return both ends of an interval as they are, or nothing where there is none.
-
-    Examples
-    --------
-    >>> span({"estimate": 0.8, "low": 0.7912, "high": 0.81})
-    '0.791 to 0.810'
-    """
-    if found["low"] is None or found["high"] is None:
-        return ""
-    return f"{number(found['low'])} to {number(found['high'])}"
 
 
 def shown(name: Any, longest: int = LONGEST_NAME) -> str:
@@ -186,14 +110,3 @@ def group_name(value: int, level: Any) -> str:
     """
     plain = str(level) in (str(value), str(float(value)), str(bool(value)))
     return f"z = {value}" if plain else shown(level)
-
-
-def listed(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
+from .. import __version__
+from ..auditing.numbers import number, points
+from ..auditing.verdict import level_of
 from . import charts
-from .audit_facts import AuditFacts
-from .page import Chart, Check, Checks, Fact, Facts, Level, Section, Words
-from .words import Table, count, distinct, estimate, interval, number, percent, points, shown
+from .facts import AuditFacts
+from .html import Chart, Check, Checks, Facts, Section, Table, Text
+from .words import count, distinct, estimate, interval, percent, shown
 
 #: Lines of a love plot; those that differ most.
 MOST_LINES = 25
 #: Standardised differences beyond this are large (Austin 2009).
 LARGE = 0.1
-#: Weightings in the order they are drawn, with their names; others follow.
+#: Weightings in the order they are drawn, with their names.
 WEIGHTINGS = {"raw": "as they are", "overlap": "overlap weights"}
 
 ASSUMED = (
@@ -32,15 +36,54 @@ NOT_CHECKED = (
     "Groups other than the two compared here, and combinations of attributes.",
     "What decisions do to people later.",
 )
+CITING = (
+    f"Made with unsway {__version__}, models without the direct effect of a sensitive attribute "
+    "(The unsway developers, BSD 3-Clause).",
+    "Method: Di Stefano, P. G., Hickey, J. M. & Vasileiou, V. (2020). Counterfactual fairness: "
+    "removing direct effects through regularization. arXiv:2002.10774.",
+    "Effects: Pearl, J. (2001). Direct and indirect effects. UAI. Chernozhukov, V. et al. (2018). "
+    "Double/debiased machine learning for treatment and structural parameters. Econometrics "
+    "Journal 21(1).",
+)
+
+
+def data_sections(
+    audit: AuditFacts | None, checked: Sequence[Check] = (), notes: Sequence[str] = ()
+) -> Iterator[Section]:
+    """Yield the sections about the data, which no strength changes.
+
+    Parameters
+    ----------
+    audit : AuditFacts or None
+        What has looked at the data, if anything has.
+    checked, notes : sequences
+        What else was checked, and what else to keep in mind.
+    """
+    causal = audit.causal if audit is not None else {}
+    if audit is not None and causal:
+        yield _overlap_section(audit)
+    if causal.get("sensitivity"):
+        yield _robustness_section(causal["sensitivity"])
+    findings = (causal.get("verdict") or {}).get("findings", ())
+    found = [Check(level_of(each), each["sentence"]) for each in findings]
+    missing = [] if audit is None or not audit.missing else [audit.missing]
+    yield _limits_section(
+        [*checked, *found],
+        [
+            *(f"The direct effect was not judged: {why}." for why in missing),
+            *notes,
+            *causal.get("notes", ()),
+            *_rows_used(causal),
+        ],
+    )
 
 
 # --- overlap and balance --------------------------------------------------------------------------
 
 
-def overlap_section(audit: AuditFacts) -> Section:
+def _overlap_section(audit: AuditFacts) -> Section:
     """Show whether the groups can be compared at all."""
-    causal = audit.causal or {}
-    seen = causal["labels"]["overlap"]
+    seen = audit.causal["labels"]["overlap"]
     low, high = seen["bounds"]
     first, second = audit.groups
     sizes = seen["effective_sample_size_overlap"]
@@ -50,25 +93,22 @@ def overlap_section(audit: AuditFacts) -> Section:
         f"worth of {count(sizes[1])} rows of {second} and {count(sizes[0])} of {first}. From the "
         f"covariates the group can be told with an AUC of {number(seen['auc'])}."
     )
-    return Section(
-        "overlap",
-        "Overlap and balance",
-        lead,
-        [_overlap(seen, audit), *_balance(causal.get("balance") or {})],
-    )
+    blocks = [_overlap(seen, audit), *_balance(audit.causal.get("balance") or {})]
+    return Section("overlap", "Overlap and balance", lead, blocks)
 
 
 def _overlap(seen: Mapping[str, Any], audit: AuditFacts) -> Chart:
     edges, (zeros, ones) = seen["histogram"]["edges"], seen["histogram"]["densities"]
     first, second = audit.groups
-    bins = list(zip(edges[:-1], edges[1:], zeros, ones, strict=True))
+    bins = list(pairwise(edges))
     rows = [
-        {"low": a, "high": b, "group": group, "density": density, "height": sign * density}
-        for group, sign, place in ((second, 1, 3), (first, -1, 2))
-        for a, b, density in ((each[0], each[1], each[place]) for each in bins)
+        {"low": low, "high": high, "group": group, "density": size, "height": sign * size}
+        for group, sign, densities in ((second, 1, ones), (first, -1, zeros))
+        for (low, high), size in zip(bins, densities, strict=True)
     ]
     cells = [
-        (f"{number(a, 2)} to {number(b, 2)}", number(zero), number(one)) for a, b, zero, one in bins
+        (f"{number(low, 2)} to {number(high, 2)}", number(zero), number(one))
+        for (low, high), zero, one in zip(bins, zeros, ones, strict=True)
     ]
     return Chart(
         "overlap",
@@ -92,9 +132,8 @@ def _balance(found: Mapping[str, Any]) -> Iterator[Chart]:
         }
         for name in names
     }
-    every = list(found[names[0]]["columns"])
-    order = sorted(sizes[names[0]], key=lambda column: -sizes[names[0]][column])
-    kept = order[:MOST_LINES]
+    first, every = sizes[names[0]], found[names[0]]["columns"]
+    kept = sorted(first, key=lambda column: -first[column])[:MOST_LINES]
     labels = dict(zip(kept, distinct(kept, 40), strict=True))
     rows = [
         {"column": labels[column], "weighting": WEIGHTINGS[name], "size": sizes[name][column]}
@@ -120,24 +159,20 @@ def _balance(found: Mapping[str, Any]) -> Iterator[Chart]:
 # --- robustness -----------------------------------------------------------------------------------
 
 
-def robustness_section(audit: AuditFacts) -> Section | None:
+def _robustness_section(found: Mapping[str, Any]) -> Section:
     """Say how strong something unmeasured would have to be."""
-    found = (audit.causal or {}).get("sensitivity")
-    if not found:
-        return None
-    effect = found["effect"]
     lead = (
-        f"By linear regression the direct effect on the labels is {estimate(effect)} percentage "
-        "points. To bring it to zero, something that the covariates do not hold would have to "
-        f"explain {percent(found['robustness_value'])} of what is left of both the sensitive "
-        "attribute and the labels; "
-        f"{percent(found['robustness_value_alpha'])} of both would do to make it pass for chance."
+        f"By linear regression the direct effect on the labels is {estimate(found['effect'])} "
+        "percentage points. To bring it to zero, something that the covariates do not hold would "
+        f"have to explain {percent(found['robustness_value'])} of what is left of both the "
+        f"sensitive attribute and the labels; {percent(found['robustness_value_alpha'])} of both "
+        "would do to make it pass for chance."
     )
     return Section("robustness", "What could be missing", lead, list(_benchmarks(found)))
 
 
 def _benchmarks(found: Mapping[str, Any]) -> Iterator[Table]:
-    known = [row for row in found["benchmarks"] if row["estimate"] is not None]
+    known = (row for row in found["benchmarks"] if row["estimate"] is not None)
     once = sorted(
         (row for row in known if row["strength"] == 1), key=lambda row: abs(row["estimate"])
     )[:10]
@@ -153,7 +188,7 @@ def _benchmarks(found: Mapping[str, Any]) -> Iterator[Table]:
                 percent(row["r2_z"], 2),
                 percent(row["r2_y"], 2),
                 points(row["estimate"]),
-                interval(row["low"], row["high"]),
+                interval(row),
             )
             for name, row in zip(names, once, strict=True)
         ],
@@ -163,35 +198,19 @@ def _benchmarks(found: Mapping[str, Any]) -> Iterator[Table]:
 # --- what was checked, and what was not -----------------------------------------------------------
 
 
-def checks_section(
-    audit: AuditFacts, checked: Sequence[Check] = (), notes: Sequence[str] = ()
-) -> Section:
-    """List the findings, the assumptions, and what nobody looked at; others' may come first."""
-    verdict = (audit.causal or {}).get("verdict") or {}
-    findings = [
-        Check(
-            "good" if each["passed"] else "bad" if each["decisive"] else "caution", each["sentence"]
-        )
-        for each in verdict.get("findings", ())
-    ]
-    notes = [*notes, *(audit.causal or {}).get("notes", ())]
-    if audit.missing:
-        notes.insert(0, f"The direct effect was not judged: {audit.missing}.")
-    given = (audit.causal or {}).get("rows_given")
-    used = (audit.causal or {}).get("rows")
+def _rows_used(causal: Mapping[str, Any]) -> Iterator[str]:
+    given, used = causal.get("rows_given"), causal.get("rows")
     if given and used and used < given:
-        notes.append(f"Effects were estimated on {count(used)} of the {count(given)} rows.")
-    return limits([*checked, *findings], notes)
+        yield f"Effects were estimated on {count(used)} of the {count(given)} rows."
 
 
-def limits(checked: Sequence[Check], notes: Sequence[str]) -> Section:
-    """Return the section of findings, assumptions and limits."""
-    unknown: Level = "unknown"
+def _limits_section(checked: Sequence[Check], notes: Sequence[str]) -> Section:
+    """List the findings, the assumptions, and what nobody looked at."""
     lists = [
         Checks("Checked on these rows", checked),
         Checks("To keep in mind", [Check("caution", _sentence(note)) for note in notes]),
-        Checks("Assumed, and not to be seen in data", [Check(unknown, each) for each in ASSUMED]),
-        Checks("Not checked", [Check(unknown, each) for each in NOT_CHECKED]),
+        Checks("Assumed, and not to be seen in data", [Check("unknown", each) for each in ASSUMED]),
+        Checks("Not checked", [Check("unknown", each) for each in NOT_CHECKED]),
     ]
     return Section(
         "limits",
@@ -209,14 +228,13 @@ def _sentence(text: str) -> str:
 # --- settings and citing --------------------------------------------------------------------------
 
 
-def settings_section(lead: str, facts: Mapping[str, Any]) -> Section:
-    """Show what the report was made from."""
-    return Section(
-        "settings",
-        "Data and settings",
-        lead,
-        [Facts([Fact(shown(name), _setting(value)) for name, value in facts.items()])],
-    )
+def closing_sections(lead: str, settings: Mapping[str, Any]) -> list[Section]:
+    """Show what the report was made from, and how to cite it."""
+    facts = Facts(dict(zip(distinct(settings), map(_setting, settings.values()), strict=True)))
+    return [
+        Section("settings", "Data and settings", lead, [facts]),
+        Section("citing", "How to cite", "", [Text("", CITING)]),
+    ]
 
 
 def _setting(value: Any) -> str:
@@ -229,30 +247,7 @@ def _setting(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, (list, tuple)):
-        return shown(", ".join(_setting(each) for each in value), 300) if value else "–"
+        return shown(", ".join(map(_setting, value)), 300) if value else "–"
     if isinstance(value, Mapping):
         return shown(", ".join(f"{name}: {_setting(each)}" for name, each in value.items()), 300)
     return shown(value, 300)
-
-
-def citing_section(version: str) -> Section:
-    """Say how to cite the report and the method."""
-    return Section(
-        "citing",
-        "How to cite",
-        "",
-        [
-            Words(
-                [
-                    f"Made with unsway {version}, models without the direct effect of a sensitive "
-                    "attribute (The unsway developers, BSD 3-Clause).",
-                    "Method: Di Stefano, P. G., Hickey, J. M. & Vasileiou, V. (2020). "
-                    "Counterfactual fairness: removing direct effects through regularization. "
-                    "arXiv:2002.10774.",
-                    "Effects: Pearl, J. (2001). Direct and indirect effects. UAI. Chernozhukov, V. "
-                    "et al. (2018). Double/debiased machine learning for treatment and structural "
-                    "parameters. Econometrics Journal 21(1).",
-                ]
-            )
-        ],
-    )

@@ -1,0 +1,324 @@
+"""The numbers of audits and frontiers as the reports read them; only here their form is known."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from ..auditing.verdict import labels_direct
+from ..sweeps import Choice, Frontier
+from .html import Moving
+from .words import group_name
+
+#: The forms of `Audit.to_dict` the report can read.
+SCHEMA_VERSIONS = (1,)
+NOTHING: Mapping[str, Any] = {"estimate": None, "low": None, "high": None, "se": None}
+#: The measure that stands first.
+LEFT = "direct_effect_left"
+#: Parts of the rows to judge by, best first.
+JUDGED = ("test", "validation", "train")
+
+
+class _Judged:
+    """What an audit and a strength of a frontier have in common."""
+
+    def effect(self, name: str, on: str = "labels") -> Mapping[str, Any]:
+        """Return an effect of z on the labels, or on the scores."""
+        raise NotImplementedError
+
+    def metric(self, name: str) -> Mapping[str, Any]:
+        """Return a measure of all rows or between the groups, with its interval."""
+        raise NotImplementedError
+
+    @property
+    def left(self) -> Mapping[str, Any]:
+        """The direct effect left in the scores."""
+        return self.metric(LEFT)
+
+    @property
+    def label_direct(self) -> float | None:
+        """The direct part of the labels' gap: the other end of its bar."""
+        return labels_direct(self.effect("total")["estimate"], self.effect("explained")["estimate"])
+
+
+@dataclass(frozen=True)
+class AuditFacts(_Judged):
+    """What an audit found, by name.
+
+    Parameters
+    ----------
+    sensitive : str
+        Name of the sensitive column, or "z".
+    groups : tuple of str
+        The names of z = 0 and z = 1 as they are shown.
+    rows : tuple of int
+        Rows with z = 0 and with z = 1.
+    verdict : str
+        The audit in one paragraph of plain words.
+    metrics, calibration : sequence of mappings
+        Rows of the audit's tables.
+    causal : mapping
+        The causal part; empty where there is none.
+    missing : str
+        Why there is none.
+    comparison : mapping
+        The model beside a baseline; empty where there is none.
+    settings : mapping
+        How the audit was made.
+    """
+
+    sensitive: str
+    groups: tuple[str, str]
+    rows: tuple[int, int]
+    verdict: str
+    metrics: Sequence[Mapping[str, Any]] = field(repr=False)
+    calibration: Sequence[Mapping[str, Any]] = field(repr=False)
+    causal: Mapping[str, Any] = field(repr=False)
+    missing: str
+    comparison: Mapping[str, Any] = field(repr=False)
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, audit: Any) -> AuditFacts:
+        """Read an `Audit`, or what its ``to_dict`` gave."""
+        if not isinstance(audit, Mapping) and not hasattr(audit, "to_dict"):
+            raise TypeError(f"audit must be an Audit; got {type(audit).__name__}")
+        found = audit if isinstance(audit, Mapping) else audit.to_dict()
+        version = found.get("schema_version")
+        if version not in SCHEMA_VERSIONS:
+            raise ValueError(
+                f"the audit has schema version {version!r}; this report reads {SCHEMA_VERSIONS[0]}"
+            )
+        sensitive = found["sensitive"]
+        return cls(
+            sensitive="z" if sensitive["name"] is None else str(sensitive["name"]),
+            groups=_group_names(sensitive["levels"]),
+            rows=(int(found["rows"]["z=0"]), int(found["rows"]["z=1"])),
+            verdict=str(found["verdict"]),
+            metrics=found["metrics"],
+            calibration=found["calibration"],
+            causal=found["causal"] or {},
+            missing=str(found["missing"] or ""),
+            comparison=found["comparison"] or {},
+            settings=found["settings"],
+        )
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """Scores above one are selected; the report speaks of the first."""
+        return tuple(self.settings["thresholds"])
+
+    def metric(
+        self, name: str, group: str | None = None, threshold: float | None = None
+    ) -> Mapping[str, Any]:
+        """Return a measure of a group, at a threshold (the first) if it needs one."""
+        if name == LEFT:
+            return self.causal.get(LEFT) or NOTHING
+        groups = ("overall", "between") if group is None else (group,)
+        thresholds = (None, self.thresholds[0] if threshold is None else threshold)
+        for row in self.metrics:
+            if row["metric"] == name and row["group"] in groups and row["threshold"] in thresholds:
+                return row
+        return NOTHING
+
+    def effect(self, name: str, on: str = "labels") -> Mapping[str, Any]:
+        """Return an effect of z on the labels or on the scores."""
+        found: Mapping[str, Any] = (self.causal.get(on) or {}).get(name) or NOTHING
+        return found
+
+    @property
+    def level(self) -> str:
+        """Whether the data can tell: "ok", "caution", "cannot tell", or "" without X."""
+        return str((self.causal.get("verdict") or {}).get("level", ""))
+
+
+@dataclass(frozen=True)
+class PointFacts(_Judged):
+    """What a frontier found at one strength.
+
+    Parameters
+    ----------
+    strength : float
+    figures : mapping
+        The measures of each part of the rows.
+    part : str
+        The part to judge by.
+    effects : mapping
+        Effects of z on the labels of that part.
+    groups : tuple of str
+        The names of z = 0 and z = 1 as they are shown.
+    """
+
+    strength: float
+    figures: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    part: str
+    effects: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    groups: tuple[str, str]
+
+    def value(self, measure: str, part: str | None = None) -> float | None:
+        """Return a measure on a part of the rows; None where there is none."""
+        return _value(self.figures, measure, part or self.part)
+
+    def metric(self, name: str) -> Mapping[str, Any]:
+        """Return a measure with its interval, where it has one."""
+        ends = {end: self.value(f"{name}_{end}") for end in ("low", "high")}
+        return {"estimate": self.value(name), **ends}
+
+    def effect(self, name: str, on: str = "labels") -> Mapping[str, Any]:
+        """Return an effect of z on the labels; a sweep knows none on the scores."""
+        return (self.effects.get(name) if on == "labels" else None) or NOTHING
+
+
+@dataclass(frozen=True)
+class FrontierFacts:
+    """What a frontier found, by name.
+
+    Parameters
+    ----------
+    points : sequence of PointFacts
+        The strengths that were fitted, in increasing order.
+    parts : sequence of str
+        The parts of the rows there are figures of.
+    about : mapping
+        Facts about each part: counts, and the effects of z on the labels.
+    failed : mapping of float to str
+        Strengths that were not fitted, and why.
+    made_of : mapping
+        Estimator, settings, data and versions.
+    notes : sequence of str
+    chosen : int, optional
+        Place of the strength that was chosen.
+    rule : str
+        Why it was.
+    chosen_on : str
+        The part of the rows the rule looked at.
+    """
+
+    points: Sequence[PointFacts]
+    parts: Sequence[str]
+    about: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    failed: Mapping[float, str]
+    made_of: Mapping[str, Any] = field(repr=False)
+    notes: Sequence[str]
+    chosen: int | None
+    rule: str
+    chosen_on: str
+
+    @classmethod
+    def of(cls, frontier: Any, choice: Any = None) -> FrontierFacts:
+        """Read a `Frontier` and the `Choice` that was made from it."""
+        if not isinstance(frontier, Frontier):
+            raise TypeError(f"frontier must be a Frontier; got {type(frontier).__name__}")
+        if choice is not None and not isinstance(choice, Choice):
+            raise TypeError(f"choice must be a Choice; got {type(choice).__name__}")
+        fine = [point for point in frontier.points if not point.error]
+        if not fine:
+            raise ValueError("no strength of the frontier was fitted without an error")
+        strengths = [point.strength for point in fine]
+        if choice is not None and choice.strength not in strengths:
+            raise ValueError(f"choice has strength {choice.strength:g}, which the frontier lacks")
+        figures = [point.to_dict()["parts"] for point in fine]
+        part = _judged_part(figures[0], frontier.part_names)
+        effects = frontier.parts.get(part, {}).get("effects", {})
+        groups = _group_names(_levels(frontier, strengths[0]))
+        return cls(
+            points=[
+                PointFacts(strength, each, part, effects, groups)
+                for strength, each in zip(strengths, figures, strict=True)
+            ],
+            parts=[name for name in reversed(JUDGED) if name in frontier.part_names],
+            about=frontier.parts,
+            failed={point.strength: point.error for point in frontier.points if point.error},
+            made_of=frontier.fingerprint,
+            notes=frontier.notes,
+            chosen=None if choice is None else strengths.index(choice.strength),
+            rule="" if choice is None else choice.rule,
+            chosen_on="" if choice is None else choice.part,
+        )
+
+    @property
+    def strengths(self) -> list[float]:
+        """Those that were fitted."""
+        return [point.strength for point in self.points]
+
+    @property
+    def part(self) -> str:
+        """The part to judge by."""
+        return self.points[0].part
+
+
+def _judged_part(figures: Mapping[str, Mapping[str, Any]], parts: Sequence[str]) -> str:
+    """Return the part with a direct effect left, test rows before others."""
+    found = [name for name in JUDGED if name in parts]
+    judged = [name for name in found if _value(figures, LEFT, name) is not None]
+    return (judged or found)[0]
+
+
+def _value(figures: Mapping[str, Mapping[str, Any]], measure: str, part: str) -> float | None:
+    value = figures.get(part, {}).get(measure)
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _levels(frontier: Frontier, strength: float) -> Sequence[Any]:
+    """Return what z = 0 and z = 1 stand for, from a model or its card, where either says so."""
+    levels: Any = getattr(frontier.models.get(strength), "sensitive_levels_", None)
+    if levels is None and frontier.store is not None:
+        card = frontier.store / "models" / repr(float(strength)) / "card.json"
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            levels = json.loads(card.read_text("utf-8"))["roles"]["sensitive_levels"]
+    return (0, 1) if levels is None else tuple(levels)
+
+
+def _group_names(levels: Sequence[Any]) -> tuple[str, str]:
+    low, high = levels
+    names = (group_name(0, low), group_name(1, high))
+    return names if names[0] != names[1] else ("z = 0", "z = 1")
+
+
+# --- what a slider moves --------------------------------------------------------------------------
+
+V = TypeVar("V", AuditFacts, PointFacts)
+
+
+@dataclass(frozen=True)
+class Views(Generic[V]):
+    """One result, or one for every position of the slider, of which one is shown first.
+
+    Parameters
+    ----------
+    each : sequence of AuditFacts or of PointFacts
+    start : int
+    """
+
+    each: Sequence[V]
+    start: int = 0
+
+    @property
+    def first(self) -> V:
+        """The one with which the page opens."""
+        return self.each[self.start]
+
+    @property
+    def position(self) -> int | None:
+        """The position at which a chart opens, or None where nothing moves."""
+        return self.start if len(self.each) > 1 else None
+
+    @property
+    def when(self) -> str:
+        """What to add to the caption of a table that does not move."""
+        return " at the strength the page opens with" if len(self.each) > 1 else ""
+
+    def text(self, write: Callable[[V], str]) -> str | Moving:
+        """Return a text of the result, or of each where they differ."""
+        texts = [write(each) for each in self.each]
+        return texts[0] if len(set(texts)) == 1 else Moving(texts, self.start)
+
+    def rows(self, make: Callable[[V], Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+        """Return the rows of a chart with the position each belongs to."""
+        return [
+            {**row, "position": place} for place, each in enumerate(self.each) for row in make(each)
+        ]

@@ -1,0 +1,250 @@
+"""Sections about scores: key numbers, the groups, the calibration, a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..auditing.numbers import number, points, signed
+from . import charts
+from .facts import LEFT, AuditFacts, PointFacts, Views
+from .html import Chart, KeyNumber, Moving, Section, Table, Text
+from .words import count, estimate, interval, percent
+
+#: Measures of a model by what they are called; a name that ends in "points" is a difference of
+#: shares.
+MEASURES = {
+    "accuracy": "accuracy",
+    "auc": "AUC",
+    "log_loss": "log-loss",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
+    "score_gap": "score gap, points",
+    "selection_rate_difference": "selection gap, points",
+    "equalized_odds_difference": "equalised odds difference",
+    LEFT: "direct effect left, points",
+}
+#: Those at the head of a page.
+KEY = (LEFT, "score_gap", "selection_rate_difference", "accuracy", "auc")
+#: Measures in [0, 1] that are drawn by group, and the rest of the table by group.
+DRAWN_BY_GROUP = {
+    "base_rate": "positive labels",
+    "mean_score": "mean score",
+    "selection_rate": "selected",
+    "recall": "recall",
+    "false_positive_rate": "false positives",
+    "precision": "precision",
+    **{name: MEASURES[name] for name in ("accuracy", "auc")},
+}
+BY_GROUP = {
+    **DRAWN_BY_GROUP,
+    **{name: MEASURES[name] for name in ("log_loss", "brier", "calibration_error")},
+}
+#: Measures between the groups.
+BETWEEN = {
+    "score_gap": "mean score, points",
+    "selection_rate_difference": "selection rate, points",
+    "demographic_parity_difference": "demographic parity difference",
+    "demographic_parity_ratio": "demographic parity ratio",
+    "equal_opportunity_difference": "equal opportunity difference",
+    "equal_opportunity_ratio": "equal opportunity ratio",
+    "equalized_odds_difference": MEASURES["equalized_odds_difference"],
+    "equalized_odds_ratio": "equalised odds ratio",
+}
+#: The groups by the names an audit has for them.
+PLACES = ("z=0", "z=1")
+
+
+def in_points(label: str) -> bool:
+    """Return whether a measure with this name is written in percentage points."""
+    return label.endswith("points")
+
+
+def writer(label: str) -> Callable[[float | None], str]:
+    """Return what writes a measure with this name."""
+    return points if in_points(label) else number
+
+
+def key_numbers(
+    views: Views[AuditFacts] | Views[PointFacts], detail: Callable[[str], str | Moving]
+) -> Iterator[KeyNumber]:
+    """Yield the few numbers at the head of the page, with a line below each by its measure."""
+    for name in KEY:
+        if name == LEFT and views.first.left["estimate"] is None:
+            continue
+        label, write = MEASURES[name], writer(MEASURES[name])
+        value = views.text(lambda view: write(view.metric(name)["estimate"]))  # noqa: B023
+        yield KeyNumber(label[0].upper() + label[1:], value, detail(name))
+
+
+# --- groups ---------------------------------------------------------------------------------------
+
+
+def groups_section(views: Views[AuditFacts]) -> Section:
+    """Show how good the scores are for each group, and how far the groups are apart."""
+    thresholds = views.first.thresholds
+    more = "; other thresholds stand in the last table" if len(thresholds) > 1 else ""
+    return Section(
+        "groups",
+        "The groups side by side",
+        f"A row is selected when its score exceeds {thresholds[0]:g}{more}. Group metrics look "
+        "at results alone and do not ask why they differ.",
+        [_group_chart(views), _between(views), *_thresholds(views)],
+    )
+
+
+def _group_chart(views: Views[AuditFacts]) -> Chart:
+    def drawn(audit: AuditFacts) -> Iterator[dict[str, Any]]:
+        for name, label in DRAWN_BY_GROUP.items():
+            for place, group in zip(PLACES, audit.groups, strict=True):
+                found = audit.metric(name, place)
+                if found["estimate"] is not None:
+                    numbers = {key: found[key] for key in ("estimate", "low", "high")}
+                    yield {"measure": label, "group": group, **numbers}
+
+    def cell(name: str, place: str) -> str | Moving:
+        return views.text(lambda audit: estimate(audit.metric(name, place), in_points=False))
+
+    return Chart(
+        "groups",
+        "Labels, decisions and scores by group",
+        "For each measure a mark per group with its interval, from 0 to 1.",
+        charts.groups(views.rows(drawn), views.first.groups, views.position),
+        Table(
+            "Measures overall and by group",
+            ("measure", "overall", *views.first.groups),
+            [
+                (label, *(cell(name, place) for place in ("overall", *PLACES)))
+                for name, label in BY_GROUP.items()
+            ],
+        ),
+    )
+
+
+def _between(views: Views[AuditFacts]) -> Table:
+    def cell(name: str, label: str) -> str | Moving:
+        return views.text(lambda audit: estimate(audit.metric(name), in_points=in_points(label)))
+
+    return Table(
+        "Between the groups",
+        ("measure", f"value ({views.first.settings['confidence']:.0%} interval)"),
+        [(label, cell(name, label)) for name, label in BETWEEN.items()],
+    )
+
+
+def _thresholds(views: Views[AuditFacts]) -> Iterator[Table]:
+    """Yield decisions at every threshold, where there are several."""
+    thresholds, (low, high) = views.first.thresholds, views.first.groups
+    if len(thresholds) == 1:
+        return
+    columns = {
+        f"selected of {low}": ("selection_rate", "z=0"),
+        f"selected of {high}": ("selection_rate", "z=1"),
+        **{
+            MEASURES[name]: (name, None)
+            for name in ("selection_rate_difference", "accuracy", "equalized_odds_difference")
+        },
+    }
+
+    def cell(label: str, threshold: float) -> str | Moving:
+        name, place = columns[label]
+        write = writer(label)
+        return views.text(lambda audit: write(audit.metric(name, place, threshold)["estimate"]))
+
+    yield Table(
+        "Decisions by threshold",
+        ("threshold", *columns),
+        [
+            (f"{threshold:g}", *(cell(label, threshold) for label in columns))
+            for threshold in thresholds
+        ],
+    )
+
+
+# --- calibration ----------------------------------------------------------------------------------
+
+
+def calibration_section(views: Views[AuditFacts]) -> Section:
+    """Show whether scores mean what they say, for each group."""
+    low, high = views.first.groups
+
+    def error(audit: AuditFacts) -> str:
+        first, second = (
+            percent(audit.metric("calibration_error", place)["estimate"]) for place in PLACES
+        )
+        return (
+            f"Scores and shares of positive labels differ by {first} for {low} and {second} "
+            f"for {high}, on average over the bins."
+        )
+
+    return Section(
+        "calibration",
+        "Calibration",
+        "Of the rows with a score near 0.7, about 70% should have a positive label. Where the "
+        "labels hold a direct effect, a score without one cannot be calibrated for both groups.",
+        [_calibration_chart(views), Text("", [views.text(error)])],
+    )
+
+
+def _calibration_chart(views: Views[AuditFacts]) -> Chart:
+    names = dict(zip(PLACES, views.first.groups, strict=True))
+
+    def drawn(audit: AuditFacts) -> Iterator[dict[str, Any]]:
+        for row in audit.calibration:
+            if row["group"] in names:
+                yield {
+                    "group": names[row["group"]],
+                    "score": row["mean_score"],
+                    "share": row["positive_share"],
+                    "rows": row["weight"],
+                    "low": row["low"],
+                    "high": row["high"],
+                }
+
+    return Chart(
+        "calibration",
+        "Share of positive labels by score",
+        "A curve per group: the share of positive labels against the mean score in bins of the "
+        "score. On the diagonal scores mean what they say.",
+        charts.calibration(views.rows(drawn), views.first.groups, views.position),
+        Table(
+            "Calibration by group" + views.when,
+            ("group", "mean score", "positive labels", "rows"),
+            [
+                (row["group"], number(row["score"]), number(row["share"]), count(row["rows"]))
+                for row in drawn(views.first)
+            ],
+        ),
+    )
+
+
+# --- a baseline -----------------------------------------------------------------------------------
+
+
+def comparison_section(audit: AuditFacts) -> Section:
+    """Show the model beside a baseline, with paired intervals of the differences."""
+    found = audit.comparison
+    kept = {
+        row["metric"]: row
+        for row in found["differences"]
+        if row["group"] in ("overall", "between")
+        and row["threshold"] in (None, audit.thresholds[0])
+    }
+    rows = [
+        (
+            label,
+            writer(label)(kept[name]["reference_value"]),
+            writer(label)(kept[name]["value"]),
+            (points if in_points(label) else signed)(kept[name]["difference"]),
+            interval(kept[name], in_points=in_points(label)),
+        )
+        for name, label in MEASURES.items()
+        if name in kept
+    ]
+    gap = next(iter(found["direct_effect_left_differences"].values()), None)
+    lead = "Both models on the same rows; intervals are those of the difference itself."
+    if gap is not None:
+        lead += f" The direct effect left differs by {estimate(gap)} percentage points."
+    columns = ("measure", "baseline", "model", "difference", "interval")
+    table = Table("The model beside the baseline", columns, rows)
+    return Section("baseline", "Beside the baseline", lead, [table])
