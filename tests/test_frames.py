@@ -2,7 +2,7 @@
 
 import pytest
 
-from unsway.frames import BACKENDS, make_frame
+from unsway.frames import BACKENDS, Tabular, html_table, make_frame
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -15,3 +15,25 @@ def test_every_backend_gives_its_own_frame(backend):
 def test_an_unknown_backend_is_refused():
     with pytest.raises(ValueError, match="unknown backend 'r'; choose from pandas"):
         make_frame({}, "r")
+
+
+class Result(Tabular):
+    def _columns(self):
+        return {"name": ["<b>", None], "value": [0.123456, 2]}
+
+    def __repr__(self):
+        return "a & b"
+
+
+def test_a_result_is_a_frame_and_a_table_of_a_notebook():
+    assert Result().to_frame("pyarrow").column_names == ["name", "value"]
+    page = Result()._repr_html_()
+    assert "<caption>a &amp; b</caption>" in page
+    assert "<td>&lt;b&gt;</td><td>0.1235</td>" in page
+    assert "<td></td><td>2</td>" in page
+
+
+def test_a_notebook_shows_the_first_rows_of_a_long_table():
+    page = html_table({"row": list(range(100))}, "long")
+    assert page.count("<td>") == 61
+    assert "… 40 more rows" in page

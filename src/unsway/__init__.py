@@ -58,7 +58,7 @@ _HOMES = {
     "FairDaskXGBClassifier": "distributed.dask",
     "Frontier": "sweeps.result",
     "frontier": "sweeps.sweep",
-    "seek_strength": "sweeps.seek",
+    "seek_strength": "sweeps.search",
     "score_gap": "auditing.metrics",
     "selection_rate_difference": "auditing.metrics",
     "write_audit_report": "report",

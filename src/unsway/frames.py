@@ -1,17 +1,35 @@
-"""Results as a data frame of the library a user has."""
+"""Results as a data frame of the library a user has, and as HTML for a notebook."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
 
+from .checks import check_choice
 from .extras import MissingExtraError
 
 #: The libraries a result can become a frame of.
 BACKENDS = ("pandas", "polars", "pyarrow")
+#: Rows of a table that a notebook shows at most.
+_SHOWN = 60
+
+
+class Tabular:
+    """A result that is a table: what its class adds is the columns, by name."""
+
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        raise NotImplementedError
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the table as a frame of pandas, polars or pyarrow."""
+        return make_frame(self._columns(), backend)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._columns(), str(self))
 
 
 def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") -> Any:
@@ -22,9 +40,28 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") ->
     >>> make_frame({"effect": ["total"], "estimate": [0.4]}, "pyarrow").shape
     (1, 2)
     """
-    if backend not in BACKENDS:
-        raise ValueError(f"unknown backend {backend!r}; choose from {', '.join(BACKENDS)}")
+    check_choice(backend, "backend", BACKENDS)
     if find_spec(backend) is None:
         raise MissingExtraError(f"{backend} is not installed; run: pip install {backend}")
     native: Any = backend  # narwhals spells the names out as literals
     return nw.from_dict(dict(columns), backend=native).to_native()
+
+
+def html_table(columns: Mapping[str, Sequence[Any]], caption: str) -> str:
+    """Return named columns as an HTML table; of a long one, the first rows.
+
+    Examples
+    --------
+    >>> html_table({"effect": ["a < b"], "estimate": [0.41234]}, "two")
+    '<table><caption>two</caption><tr><th>effect</th><th>estimate</th></tr><tr><td>a &lt; b</td><td>0.4123</td></tr></table>'
+    """  # noqa: E501
+    rows = list(zip(*columns.values(), strict=True))
+    lines = [_line("th", columns), *(_line("td", row) for row in rows[:_SHOWN])]
+    if len(rows) > _SHOWN:
+        lines.append(_line("td", (f"… {len(rows) - _SHOWN} more rows",)))
+    return f"<table><caption>{html.escape(caption)}</caption>{''.join(lines)}</table>"
+
+
+def _line(cell: str, values: Any) -> str:
+    texts = ("" if v is None else f"{v:.4g}" if isinstance(v, float) else str(v) for v in values)
+    return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"

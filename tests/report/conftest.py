@@ -83,7 +83,11 @@ def make_frontier(strengths=(0.0, 0.25, 0.5, 0.75, 0.95), **more):
     """Return a frontier with figures made by hand; nothing is trained."""
     parts = ("train", "validation", "test")
     points = [
-        Point(s, {part: measures(s, 0.001 * k) for k, part in enumerate(parts)}, rounds=5)
+        Point(
+            strength=s,
+            parts={part: measures(s, 0.001 * k) for k, part in enumerate(parts)},
+            rounds=5,
+        )
         for s in strengths
     ]
     about = {part: {"rows": 1000, "share_z1": 0.4, "effects": EFFECTS} for part in parts}
@@ -92,7 +96,7 @@ def make_frontier(strengths=(0.0, 0.25, 0.5, 0.75, 0.95), **more):
         "settings": {"threshold": 0.5, "random_state": 0},
         "versions": {"unsway": "0.1.0"},
     }
-    return Frontier(tuple(points), about, fingerprint=made_of, **more)
+    return Frontier(points=tuple(points), parts=about, fingerprint=made_of, **more)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -10,7 +11,7 @@ from report.conftest import HOSTILE, make_frontier
 
 from unsway.auditing import audit
 from unsway.report import charts, write_audit_report, write_frontier_report
-from unsway.sweeps import Point
+from unsway.sweeps import Frontier, Point
 
 pytest.importorskip("altair", reason="the report extra is not installed")
 pytest.importorskip("vl_convert", reason="the report extra is not installed")
@@ -136,11 +137,17 @@ def test_the_verdict_turns_from_bad_to_good_and_back(frontier_page):
 def test_a_frontier_without_direct_effects_is_shown_by_its_gap(tmp_path):
     names = ("direct_effect_left", "_se", "_low", "_high")
     points = tuple(
-        Point(p.strength, {"validation": {k: v for k, v in p.parts["test"].items()
-                                          if not k.startswith(names[0])}})
+        replace(
+            p,
+            parts={
+                "validation": {
+                    k: v for k, v in p.parts["test"].items() if not k.startswith(names[0])
+                }
+            },
+        )
         for p in make_frontier().points
-    )  # fmt: skip
-    found = type(make_frontier())(points)
+    )
+    found = Frontier(points=points)
     html, text, _ = read(write_frontier_report(found, tmp_path / "f.html"))
     assert "Accuracy against the gap of the scores" in text
     assert 'id="effects"' not in html
@@ -148,8 +155,8 @@ def test_a_frontier_without_direct_effects_is_shown_by_its_gap(tmp_path):
 
 def test_a_strength_that_failed_is_named_and_left_off_the_slider(tmp_path):
     found = make_frontier()
-    points = (*found.points, Point(0.99, error="it diverged"))
-    failed = type(found)(points, found.parts, fingerprint=found.fingerprint)
+    points = (*found.points, Point(strength=0.99, error="it diverged"))
+    failed = replace(found, points=points)
     _, text, data = read(write_frontier_report(failed, tmp_path / "f.html"))
     assert "Strength 0.99 failed: it diverged." in text
     assert 0.99 not in data["strengths"]
@@ -177,8 +184,8 @@ def test_an_audit_that_cannot_tell_takes_the_verdict_of_every_strength(audited, 
     hidden = copy.deepcopy(audited)
     hidden["causal"]["verdict"]["level"] = "cannot tell"
     found = make_frontier()
-    points = (*found.points, Point(0.99, error="it diverged"))
-    failed = type(found)(points, found.parts, ("a note",), found.fingerprint)
+    points = (*found.points, Point(strength=0.99, error="it diverged"))
+    failed = replace(found, points=points, notes=("a note",))
     audits = dict.fromkeys(found.strengths, hidden)
     _, text, data = read(write_frontier_report(failed, tmp_path / "f.html", audits=audits))
     assert set(data["levels"]) == {"unknown"}
@@ -317,7 +324,7 @@ def test_what_is_no_audit_is_refused_before_anything_is_written(tmp_path):
 
 
 def test_a_frontier_of_failures_is_refused(tmp_path):
-    found = type(make_frontier())((Point(0.5, error="no"),))
+    found = Frontier(points=(Point(strength=0.5, error="no"),))
     with pytest.raises(ValueError, match="no strength of the frontier was fitted"):
         write_frontier_report(found, tmp_path / "f.html")
 

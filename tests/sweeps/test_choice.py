@@ -12,8 +12,8 @@ def table(*rows, part="validation", test=None):
         parts = {part: {"accuracy": accuracy, "direct_effect_left": left, "log_loss": 1 - accuracy}}
         if test is not None:
             parts["test"] = {"accuracy": test[k], "direct_effect_left": left}
-        points.append(Point(strength, parts))
-    return Frontier(tuple(points))
+        points.append(Point(strength=strength, parts=parts))
+    return Frontier(points=tuple(points))
 
 
 FALLING = table(
@@ -101,10 +101,10 @@ def test_a_choice_says_why():
 
 
 def test_a_strength_that_failed_is_never_chosen():
-    points = (Point(0.0, error="ValueError: no"), *FALLING.points[1:])
-    assert Frontier(points).select(max_direct_effect=0.2).strength == 0.2
+    points = (Point(strength=0.0, error="ValueError: no"), *FALLING.points[1:])
+    assert Frontier(points=points).select(max_direct_effect=0.2).strength == 0.2
     with pytest.raises(ValueError, match="no strength was fitted without an error"):
-        Frontier(points[:1]).select("knee")
+        Frontier(points=points[:1]).select("knee")
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_a_strength_that_failed_is_never_chosen():
         ({}, "give a rule"),
         ({"rule": "knee", "max_direct_effect": 0.1}, "give a rule"),
         ({"rule": "elbow"}, "unknown rule 'elbow'; choose from knee"),
-        ({"max_direct_effect": -0.1}, "max_direct_effect must be a number of at least 0"),
-        ({"max_accuracy_loss": float("nan")}, "max_accuracy_loss must be a number"),
+        ({"max_direct_effect": -0.1}, "max_direct_effect must be a finite number of at least 0"),
+        ({"max_accuracy_loss": float("nan")}, "max_accuracy_loss must be a finite number"),
         ({"rule": "knee", "fairness": "gap"}, "there is no 'gap' on the validation rows"),
         ({"rule": "knee", "part": "train"}, "on the train rows; there is none"),
     ],

@@ -364,7 +364,8 @@ def test_ten_kills_at_random_moments_change_nothing(tmp_path):
 
 
 def test_a_point_survives_json():
-    point = Point(0.1, {"test": {"auc": float("nan"), "rows": 3}}, rounds=2, seconds=0.1 + 0.2)
+    parts = {"test": {"auc": float("nan"), "rows": 3}}
+    point = Point(strength=0.1, parts=parts, rounds=2, seconds=0.1 + 0.2)
     again = Point.from_dict(json.loads(json.dumps(point.to_dict(), allow_nan=False)))
     assert np.isnan(again.value("auc", "test"))
     assert replace(again, parts={}) == replace(point, parts={})

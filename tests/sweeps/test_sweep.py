@@ -29,7 +29,7 @@ from unsway import (
 from unsway.folds import hold_out
 from unsway.sweeps import Frontier, frontier
 from unsway.sweeps.inputs import FULL_STRENGTHS, PENALTY_STRENGTHS, check_strengths
-from unsway.sweeps.parts import Judge
+from unsway.sweeps.measures import Judge, Part
 
 QUICK = Schedule(ramp_steps=5, patience=3, max_steps=40)
 ANY_OVERLAP = {"max_extreme_share": 1}
@@ -120,7 +120,8 @@ def test_scores_of_some_rows_have_the_error_of_those_rows():
             gap = groups[1].mean() - groups[0].mean()
             return gap, np.sqrt(sum(group.var() / len(group) for group in groups))
 
-    gap, se = Judge(Gap(), z, None, places).left(p)
+    rows = rows_of(None, z, z)
+    gap, se = Judge(effects=Gap(), rows=rows, places=places).left(p)
     inside = [p[z[places] == group] for group in (0, 1)]
     assert gap == pytest.approx(inside[1].mean() - inside[0].mean())
     assert se == pytest.approx(np.sqrt(sum(group.var() / len(group) for group in inside)))
@@ -135,6 +136,13 @@ def test_penalty_and_surrogate_are_those_of_training(people):
     )
     assert found["penalty"] == pytest.approx(alone.penalty_, rel=1e-9)
     assert {name: found[name] for name in alone.statistics_} == pytest.approx(alone.statistics_)
+
+
+@pytest.mark.parametrize("criterion", [Parity(), FairTarget(max_extreme_share=1)])
+def test_scores_of_exactly_zero_and_one_have_finite_figures(people, criterion):
+    rows = rows_of(people.X, people.y, people.z)
+    part = Part(name="test", rows=rows, objective=criterion.fit(rows).objective(rows))
+    assert np.isfinite(list(part.measure(1 - rows.y, 0.5).values())).all()
 
 
 def test_more_strength_leaves_less_of_the_penalty(people):
@@ -327,7 +335,7 @@ def test_strengths_are_sorted_and_counted_once(people):
         ({"strengths": [1.0]}, ValueError, "below 1; got 1.0"),
         ({"strengths": [-0.1]}, ValueError, "at least 0"),
         ({"strengths": [float("nan")]}, ValueError, "at least 0"),
-        ({"strengths": ["a lot"]}, TypeError, "strengths must be numbers; got 'a lot'"),
+        ({"strengths": ["a lot"]}, TypeError, "each of strengths must be a number; got 'a lot'"),
         ({"estimator": LogisticRegression()}, TypeError, "one with a strength"),
         ({"estimator": FairXGBClassifier}, TypeError, "got the class FairXGBClassifier"),
         ({"estimator": FairXGBClassifier("parity")}, TypeError, "criterion must be one such as"),

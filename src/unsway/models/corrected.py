@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats
 from ..checks import check_number
 from ..criteria import DirectEffect, fit_criterion
-from .training import read_rows, read_table
+from .training import criterion_of, read_rows, read_table
 from .wrapping import (
     WrappedClassifier,
     fit_inner,
@@ -116,6 +116,11 @@ class DirectEffectCorrector(WrappedClassifier):
         self.max_clipped_share = max_clipped_share
         self.positive_level = positive_level
 
+    @staticmethod
+    def default_criterion() -> DirectEffect:
+        """Return the criterion that is used where none is given."""
+        return DirectEffect(5, 2, norm="function", basis="spline")
+
     def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
         criterion = corrector_criterion(self)
         model = inner_classifier(self.estimator, sample_weight)
@@ -169,9 +174,7 @@ def corrector_criterion(model: DirectEffectCorrector) -> Any:
         check_number(getattr(model, name), name, at_least=0, at_most=1)
     if not isinstance(model.calibrate, bool | np.bool_):
         raise TypeError(f"calibrate must be True or False; got {model.calibrate!r}")
-    criterion = model.criterion
-    if criterion is None:
-        return DirectEffect(5, 2, norm="function", basis="spline")
+    criterion = criterion_of(model)
     if not isinstance(getattr(criterion, "criterion", criterion), DirectEffect):
         raise TypeError(
             f"criterion must be a DirectEffect, which has an effect to correct for; got "

@@ -146,7 +146,7 @@ def save_model_folder(
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(engine),
+        "versions": versions_of(engine),
         "engine": engine,
         "files": {
             MODEL_FILES[engine]: {"bytes": len(content), "sha256": sha256(content).hexdigest()}
@@ -280,10 +280,11 @@ def _features_of(model: Any) -> tuple[Feature, ...]:
 # --- the card ------------------------------------------------------------------------------------
 
 
-def _versions(engine: str) -> dict[str, str]:
+def versions_of(engine: str | None) -> dict[str, str]:
+    """Return the versions of what the numbers of a model depend on."""
     found = {"unsway": __version__, "python": platform.python_version()}
     found |= {name: version(name) for name in ("numpy", "scikit-learn")}
-    if engine != "logistic":
+    if engine in BOOSTERS:
         found[engine] = BOOSTERS[engine].version()
     return found
 

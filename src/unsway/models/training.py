@@ -67,8 +67,11 @@ def refit(estimator: Estimator, fit: Callable[[Estimator], None]) -> Estimator:
 
 
 def criterion_of(model: Any) -> Any:
-    """Return the criterion an estimator was given, or the default."""
-    return FairTarget() if model.criterion is None else model.criterion
+    """Return the criterion an estimator was given, or its default; None if it takes none."""
+    if not hasattr(model, "criterion"):
+        return None
+    default = getattr(model, "default_criterion", FairTarget)
+    return default() if model.criterion is None else model.criterion
 
 
 def strength_of(model: Any) -> float:

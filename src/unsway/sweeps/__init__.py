@@ -1,9 +1,8 @@
 """Many strengths of one estimator: what fairness costs, and which model to take."""
 
-from .choice import Choice
-from .points import MEASURES, PARTS, Point
-from .result import Frontier
-from .seek import Found, seek_strength
+from .measures import MEASURES, PARTS, Point
+from .result import Choice, Frontier
+from .search import Found, seek_strength
 from .store import Store
 from .sweep import frontier
 

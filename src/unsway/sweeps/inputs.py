@@ -1,35 +1,36 @@
-"""From what a user hands in to the rows of a sweep: to train on, to choose by, to judge by."""
+"""From what a user hands in to the rows of a sweep, and a fingerprint to know them again by."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from numbers import Real
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from .._typing import Index
 from ..checks import check_integer, check_number
-from ..criteria import Criterion, FittedCriterion, choose_strength
+from ..criteria import choose_strength
 from ..effects.learners import as_given
-from ..folds import fold_numbers, hold_out
+from ..folds import fold_numbers
 from ..models.boosting import BoostedClassifier, check_booster
 from ..models.corrected import DirectEffectCorrector, corrector_criterion
-from ..models.folder import MODEL_FILES
-from ..models.training import check_other_rows
-from ..models.training import criterion_of as default_criterion_of
+from ..models.folder import MODEL_FILES, versions_of
+from ..models.training import check_other_rows, criterion_of, hold_out_rows
 from ..rows import Rows
-from ..tables import check_table
-from .fingerprint import describe, describe_estimator, hash_column, hash_table, versions
+from ..tables import check_table, columns
 
 #: The paper's strengths, for penalties.
 PENALTY_STRENGTHS = tuple(round(0.025 * k, 3) for k in range(40))
 #: Those where a strength of 1 is allowed.
 FULL_STRENGTHS = tuple(round(0.05 * k, 2) for k in range(21))
+#: Settings of an estimator that do not change its model, and the one a sweep sets.
+WITHOUT_EFFECT = ("strength", "callback", "progress", "n_jobs", "warm_start", "verbose")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Inputs:
     """The checked inputs of a sweep.
 
@@ -39,59 +40,56 @@ class Inputs:
         As given.
     rows : Rows
         All rows that were handed in to learn from.
-    encode : callable
-        Returns a table as the estimator takes it.
+    eval_set, test_set : Rows, optional
+    settings : mapping
+        Threshold, effects (options of `estimate_effects`; None leaves the direct effect out), and
+        how the rows are split and encoded.
     fit_rows : array of int
         Those the estimator is fitted on; a booster holds some of them out itself.
     train_rows, validation_rows : array of int
         Those the training figures are of, and those to choose by; None stands for ``eval_set``.
     folds : tuple of pairs of arrays
         With ``cv``, the rows to fit on and to score in each fold.
-    eval_set, test_set : Rows, optional
-    effects : mapping, optional
-        Options of `estimate_effects`; None leaves the direct effect out.
-    threshold : float
     """
 
     estimator: Any
     rows: Rows = field(repr=False)
-    encode: Callable[[Any], Any] = field(repr=False)
-    fit_rows: Index = field(repr=False)
-    train_rows: Index = field(repr=False)
-    validation_rows: Index | None = field(repr=False)
-    folds: tuple[tuple[Index, Index], ...] = field(repr=False)
     eval_set: Rows | None = field(repr=False)
     test_set: Rows | None = field(repr=False)
-    effects: Mapping[str, Any] | None
-    threshold: float
-
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """The parts that figures are made of."""
-        return ("train", "validation", *(() if self.test_set is None else ("test",)))
+    settings: Mapping[str, Any]
+    fit_rows: Index = field(repr=False)
+    train_rows: Index = field(repr=False)
+    validation_rows: Index | None = field(default=None, repr=False)
+    folds: tuple[tuple[Index, Index], ...] = field(default=(), repr=False)
 
     def encoded(self, rows: Rows) -> Rows:
         """Return rows with their table as the estimator takes it."""
-        return rows.with_table(self.encode(rows.X))
+        return rows.with_table((self.settings["encode"] or as_given)(rows.X))
 
-    def fingerprint(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the sweep is made of."""
-        engine = engine_of(self.estimator)
+    def parts(self) -> Iterator[tuple[str, Rows, Index | None]]:
+        """Yield each part by name, with the rows it is taken from, and which of them; None: all."""
+        yield "train", self.rows, self.train_rows
+        if self.eval_set is None:
+            yield "validation", self.rows, self.validation_rows
+        else:
+            yield "validation", self.eval_set, None
+        if self.test_set is not None:
+            yield "test", self.test_set, None
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what the sweep is made of, in words and hashes: to go on only with the same."""
+        estimator = describe(self.estimator)
+        versions = versions_of(engine_of(self.estimator))
         return {
-            "estimator": describe_estimator(self.estimator),
-            "settings": {
-                "threshold": self.threshold,
-                "effects": describe(self.effects),
-                "cv": len(self.folds) or None,
-                **describe(settings),
-            },
+            "estimator": {k: v for k, v in estimator.items() if k not in WITHOUT_EFFECT},
+            "settings": describe(self.settings),
             "data": {
                 "rows": len(self.rows),
                 "training rows": _hash_rows(self.rows),
                 "eval_set": None if self.eval_set is None else _hash_rows(self.eval_set),
                 "test_set": None if self.test_set is None else _hash_rows(self.test_set),
             },
-            "versions": versions(engine if engine in ("xgboost", "lightgbm") else None),
+            "versions": {name: v for name, v in versions.items() if name != "python"},
         }
 
 
@@ -113,10 +111,23 @@ def check_inputs(
 ) -> Inputs:
     """Check everything a sweep is told, and split the rows."""
     check_estimator(estimator)
-    _check_settings(cv, eval_set, validation_fraction, threshold, random_state)
-    X = check_table(X)
+    if cv is not None:
+        check_integer(cv, "cv", at_least=2)
+        if eval_set is not None:
+            raise ValueError("cv chooses by every row in turn; give either cv or eval_set")
+    check_number(validation_fraction, "validation_fraction", above=0, below=1)
+    check_integer(random_state, "random_state", at_least=0)
+    options = {"random_state": random_state, **(effects if isinstance(effects, Mapping) else {})}
+    settings = {
+        "threshold": check_number(threshold, "threshold", above=0, below=1),
+        "effects": options if effects is not False and effects is not None else None,
+        "cv": cv,
+        "encode": encode,
+        "random_state": random_state,
+        "validation_fraction": validation_fraction,
+    }
     rows = Rows.check(
-        X,
+        check_table(X),
         y,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
@@ -124,24 +135,42 @@ def check_inputs(
     )
     others = [
         None if given is None else check_other_rows(given, name, rows)
-        for given, name in ((eval_set, "eval_set"), (test_set, "test_set"))
+        for name, given in (("eval_set", eval_set), ("test_set", test_set))
     ]
-    options = {"random_state": random_state, **(effects if isinstance(effects, Mapping) else {})}
     everything = np.arange(len(rows))
     inputs = Inputs(
-        estimator,
-        rows,
-        encode=encode or as_given,
-        fit_rows=everything,
-        train_rows=everything,
-        validation_rows=None,
-        folds=(),
+        estimator=estimator,
+        rows=rows,
         eval_set=others[0],
         test_set=others[1],
-        effects=options if effects is not False and effects is not None else None,
-        threshold=float(threshold),
+        settings=settings,
+        fit_rows=everything,
+        train_rows=everything,
     )
-    return _split(inputs, cv, validation_fraction, random_state)
+    return _split(inputs)
+
+
+def _split(inputs: Inputs) -> Inputs:
+    """Say which rows are fitted on, and which are chosen by."""
+    rows, booster, settings = inputs.rows, inputs.estimator, inputs.settings
+    seed = settings["random_state"]
+    if settings["cv"] is not None:
+        numbers = fold_numbers(rows.X, rows.strata(), settings["cv"], seed)
+        pairs = tuple(
+            (np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold))
+            for fold in range(settings["cv"])
+        )
+        return replace(inputs, folds=pairs, validation_rows=inputs.fit_rows)
+    if inputs.eval_set is not None:
+        return inputs
+    if isinstance(booster, BoostedClassifier):
+        check_booster(booster)
+        train, held = hold_out_rows(
+            inputs.encoded(rows), booster.validation_fraction, booster.random_state
+        )
+        return replace(inputs, train_rows=train, validation_rows=held)
+    train, held = hold_out_rows(rows, settings["validation_fraction"], seed)
+    return replace(inputs, fit_rows=train, train_rows=train, validation_rows=held)
 
 
 def check_estimator(estimator: Any) -> None:
@@ -153,18 +182,11 @@ def check_estimator(estimator: Any) -> None:
         raise TypeError(
             f"estimator must be one with a strength, such as FairXGBClassifier(); got {shown}"
         )
+    if isinstance(estimator, DirectEffectCorrector):
+        corrector_criterion(estimator)  # raises if its settings make no sense
     criterion = criterion_of(estimator)
     if criterion is not None:
         choose_strength(criterion, None)  # raises if it is no criterion
-
-
-def criterion_of(estimator: Any) -> Any:
-    """Return the criterion an estimator will use, or None where it keeps that to itself."""
-    if isinstance(estimator, DirectEffectCorrector):
-        return corrector_criterion(estimator)
-    if "criterion" not in estimator.get_params(deep=False):
-        return None
-    return default_criterion_of(estimator)
 
 
 def check_strengths(estimator: Any, strengths: Sequence[float] | None) -> tuple[float, ...]:
@@ -174,16 +196,14 @@ def check_strengths(estimator: Any, strengths: Sequence[float] | None) -> tuple[
     full = full or isinstance(estimator, DirectEffectCorrector)
     if strengths is None:
         return FULL_STRENGTHS if full else PENALTY_STRENGTHS
-    found = list(np.ravel(np.asarray(strengths, dtype=object)))
+    limit = {"at_most": 1} if full else {"below": 1}
+    found = {
+        check_number(each, "each of strengths", at_least=0, **limit)
+        for each in np.ravel(np.asarray(strengths, dtype=object))
+    }
     if not found:
         raise ValueError("strengths is empty; give at least one")
-    for each in found:
-        if isinstance(each, bool) or not isinstance(each, Real):
-            raise TypeError(f"strengths must be numbers; got {each!r}")
-        if not 0 <= float(each) <= 1 or (each == 1 and not full):
-            allowed = "at most 1" if full else "below 1"
-            raise ValueError(f"strengths must be at least 0 and {allowed}; got {each!r}")
-    return tuple(sorted({float(each) for each in found}))
+    return tuple(sorted(found))
 
 
 def engine_of(estimator: Any) -> str | None:
@@ -192,48 +212,61 @@ def engine_of(estimator: Any) -> str | None:
     return name if name in MODEL_FILES else None
 
 
-def shareable(criterion: Any) -> bool:
-    """Return whether many strengths can share one fitted criterion."""
-    return isinstance(criterion, (Criterion, FittedCriterion))
+# --- the fingerprint -----------------------------------------------------------------------------
 
 
-def _split(inputs: Inputs, cv: int | None, fraction: float, seed: int) -> Inputs:
-    """Say which rows are fitted on, and which are chosen by."""
-    rows, everything, booster = inputs.rows, inputs.fit_rows, inputs.estimator
-    strata = rows.strata()
-    if cv is not None:
-        numbers = fold_numbers(rows.X, strata, cv, seed)
-        pairs = tuple(
-            (np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(cv)
-        )
-        return replace(inputs, folds=pairs, validation_rows=everything)
-    if inputs.eval_set is not None:
-        return inputs
-    if isinstance(booster, BoostedClassifier):
-        check_booster(booster)
-        held = hold_out(
-            inputs.encode(rows.X), strata, booster.validation_fraction, booster.random_state
-        )
-        return replace(
-            inputs, train_rows=np.flatnonzero(~held), validation_rows=np.flatnonzero(held)
-        )
-    held = hold_out(rows.X, strata, fraction, seed)
-    kept, others = np.flatnonzero(~held), np.flatnonzero(held)
-    for part, place in ((kept, "the training part"), (others, "the validation part")):
-        rows.with_table(None).take(part).check_present(place)
-    return replace(inputs, fit_rows=kept, train_rows=kept, validation_rows=others)
+def describe(value: Any) -> Any:
+    """Return any setting as JSON can hold it: objects by class and settings, arrays by hash.
+
+    Examples
+    --------
+    >>> from unsway import Parity
+    >>> describe({"criterion": Parity(), "degrees": (1, 2)})
+    {'criterion': {'class': 'Parity'}, 'degrees': [1, 2]}
+    """
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return hash_column(value)
+    if isinstance(value, Mapping):
+        return {str(key): describe(each) for key, each in sorted(value.items(), key=str)}
+    if isinstance(value, (list, tuple)):
+        return [describe(each) for each in value]
+    if hasattr(value, "get_params"):
+        settings = value.get_params(deep=False)
+    elif is_dataclass(value):
+        settings = {each.name: getattr(value, each.name) for each in fields(value)}
+    else:
+        return getattr(value, "__qualname__", type(value).__name__)
+    return {"class": type(value).__name__, **describe(settings)}
 
 
-def _check_settings(
-    cv: Any, eval_set: Any, validation_fraction: Any, threshold: Any, random_state: Any
-) -> None:
-    if cv is not None:
-        check_integer(cv, "cv", at_least=2)
-        if eval_set is not None:
-            raise ValueError("cv chooses by every row in turn; give either cv or eval_set")
-    for name, value in (("validation_fraction", validation_fraction), ("threshold", threshold)):
-        check_number(value, name, above=0, below=1)
-    check_integer(random_state, "random_state", at_least=0)
+def differences(before: Any, now: Any, place: str = "") -> list[str]:
+    """Return in words what differs between two fingerprints.
+
+    Examples
+    --------
+    >>> differences({"rows": 3, "data": {"y": "a1"}}, {"rows": 4, "data": {"y": "b2"}})
+    ['rows was 3 and is 4', 'data.y has other values']
+    """
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        return [
+            words
+            for name in dict.fromkeys([*before, *now])
+            for words in differences(before.get(name), now.get(name), f"{place}.{name}".strip("."))
+        ]
+    if before == now:
+        return []
+    if place.startswith("data.") and isinstance(before, str) and isinstance(now, str):
+        return [f"{place} has other values"]
+    return [f"{place} was {_short(before)} and is {_short(now)}"]
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "…"
 
 
 def _hash_rows(rows: Rows) -> dict[str, Any]:
@@ -243,3 +276,20 @@ def _hash_rows(rows: Rows) -> dict[str, Any]:
         "sensitive_features": hash_column(rows.groups.as_given()),
         "sample_weight": None if rows.weights is None else hash_column(rows.weights),
     }
+
+
+def hash_table(X: Any) -> str:
+    """Return a hash of the names and values of a table's columns, rows in their order."""
+    digest = sha256()
+    for column in columns(X):
+        digest.update(json.dumps(column.name).encode())
+        digest.update(hash_column(column.values).encode())
+    return digest.hexdigest()
+
+
+def hash_column(values: Any) -> str:
+    """Return a hash of the values of a column, rows in their order."""
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return sha256(np.ascontiguousarray(array, dtype=np.float64).tobytes()).hexdigest()
+    return sha256("\0".join(map(str, array.tolist())).encode()).hexdigest()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..colours import BLACK, BLUE, GREY, VERMILION
 from ..extras import load
-from .choice import Choice, usable_points
+from .measures import usable_points
 
 if TYPE_CHECKING:
-    from .result import Frontier
+    from .result import Choice, Frontier
 
 #: A colour and a marker each: told apart without colour, too.
 _LOOKS = {

@@ -3,20 +3,83 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..frames import make_frame
-from . import choice as choosing
-from .choice import Choice
-from .points import Point, tidy_columns
+import numpy as np
+
+from .._typing import Floats, Index
+from ..checks import check_choice, check_number
+from ..frames import Tabular
+from .measures import Point, tidy_columns, usable_points
 from .store import MODELS, SCHEMA_VERSION, Store
 
+RULES = ("knee",)
+#: A limit is kept if it is missed by no more than this.
+_ROUNDING = 1e-12
 
-@dataclass(frozen=True, eq=False)
-class Frontier:
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Choice(Tabular):
+    """A strength that was chosen, and why.
+
+    Parameters
+    ----------
+    rule : str
+        The rule in words.
+    part : str
+        The rows the rule looked at.
+    point, blind : Point
+        The chosen strength with all its figures, and the smallest one, to compare with.
+    """
+
+    rule: str
+    part: str
+    point: Point
+    blind: Point
+
+    @property
+    def strength(self) -> float:
+        """The strength that was chosen."""
+        return self.point.strength
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """Figures on the rows the rule looked at: the rule has made use of their chance."""
+        return self.point.parts[self.part]
+
+    @property
+    def test_figures(self) -> Mapping[str, float] | None:
+        """Figures on rows no rule has seen, or None without test rows."""
+        return self.point.parts.get("test")
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """Return the smallest and the chosen strength, a row per part of the rows."""
+        points = (self.blind, self.point) if self.blind != self.point else (self.point,)
+        return tidy_columns(points, list(self.point.parts))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice and both points, ready for JSON."""
+        points = {"point": self.point.to_dict(), "blind": self.blind.to_dict()}
+        return {"strength": self.strength, "rule": self.rule, "part": self.part, **points}
+
+    def __repr__(self) -> str:
+        shown = ("accuracy", "direct_effect_left", "score_gap")
+        lines = [f"strength {self.strength:g}: {self.rule}"]
+        for part in dict.fromkeys((self.part, "test")):
+            figures = self.point.parts.get(part)
+            if figures is not None:
+                found = [f"{name} {figures[name]:.4f}" for name in shown if name in figures]
+                if "direct_effect_left_se" in figures:
+                    found[1] += f" ± {figures['direct_effect_left_se']:.4f}"
+                lines.append(f"  {part}: {', '.join(found)}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Frontier(Tabular):
     """What every strength costs, and what it leaves of the direct effect.
 
     Parameters
@@ -37,11 +100,11 @@ class Frontier:
     """
 
     points: tuple[Point, ...]
-    parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    fingerprint: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    fingerprint: Mapping[str, Any] = field(default_factory=dict)
     store: Path | None = None
-    models: Mapping[float, Any] = field(default_factory=dict, repr=False)
+    models: Mapping[float, Any] = field(default_factory=dict)
 
     @property
     def strengths(self) -> tuple[float, ...]:
@@ -76,9 +139,9 @@ class Frontier:
             raise ValueError("the frontier was made without its models")
         return Store(self.store).model(point.strength)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def _columns(self) -> dict[str, list[Any]]:
         """Return a tidy table, a row per strength and part of the rows."""
-        return make_frame(tidy_columns(self.points, self.part_names), backend)
+        return tidy_columns(self.points, self.part_names)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures, facts and notes, ready for JSON."""
@@ -99,13 +162,15 @@ class Frontier:
         Examples
         --------
         >>> points = [
-        ...     Point(strength, {"validation": {"accuracy": a, "score_gap": gap}})
-        ...     for strength, a, gap in ((0.0, 0.9, 0.3), (0.5, 0.8, -0.1), (0.9, 0.7, -0.2))
+        ...     Point(strength=s, parts={"validation": {"accuracy": a, "score_gap": gap}})
+        ...     for s, a, gap in ((0.0, 0.9, 0.3), (0.5, 0.8, -0.1), (0.9, 0.7, -0.2))
         ... ]
-        >>> Frontier(tuple(points)).pareto("accuracy", "score_gap").strengths
+        >>> Frontier(points=tuple(points)).pareto("accuracy", "score_gap").strengths
         (0.0, 0.5)
         """
-        return replace(self, points=choosing.pareto(self.points, x, y, part))
+        usable = usable_points(self.points, (x, y), part)
+        front = _front(_costs(usable, (x, y), part))
+        return replace(self, points=tuple(usable[k] for k in front))
 
     def select(
         self,
@@ -137,10 +202,10 @@ class Frontier:
         Examples
         --------
         >>> points = [
-        ...     Point(strength, {"validation": {"accuracy": a, "direct_effect_left": left}})
-        ...     for strength, a, left in ((0.0, 0.90, 0.1), (0.5, 0.89, 0.008), (0.9, 0.8, -0.001))
+        ...     Point(strength=s, parts={"validation": {"accuracy": a, "direct_effect_left": left}})
+        ...     for s, a, left in ((0.0, 0.90, 0.1), (0.5, 0.89, 0.008), (0.9, 0.8, -0.001))
         ... ]
-        >>> found = Frontier(tuple(points))
+        >>> found = Frontier(points=tuple(points))
         >>> found.select(max_direct_effect=0.01).strength
         0.5
         >>> found.select(max_accuracy_loss=0.2).strength
@@ -148,15 +213,31 @@ class Frontier:
         >>> found.select("knee").strength
         0.5
         """
-        return choosing.select(
-            self.points,
-            rule,
-            max_direct_effect=max_direct_effect,
-            max_accuracy_loss=max_accuracy_loss,
-            utility=utility,
-            fairness=fairness,
-            part=part,
-        )
+        limits = {"max_direct_effect": max_direct_effect, "max_accuracy_loss": max_accuracy_loss}
+        for name, limit in limits.items():
+            if limit is not None:
+                check_number(limit, name, at_least=0)
+        if rule is not None:
+            check_choice(rule, "rule", RULES)
+        if (rule is None) == all(limit is None for limit in limits.values()):
+            raise ValueError("give a rule such as 'knee', or max_direct_effect, max_accuracy_loss")
+        usable = usable_points(self.points, (utility, fairness), part)
+        costs = _costs(usable, (utility, fairness), part)
+        if rule is not None:
+            place = _knee(costs)
+        else:
+            place = _within(costs, max_direct_effect, max_accuracy_loss)
+            rule = _words(max_direct_effect, max_accuracy_loss, utility, fairness)
+        point = usable[place]
+        if max_direct_effect is not None and costs[place, 1] > max_direct_effect + _ROUNDING:
+            beside = (
+                "" if max_accuracy_loss is None else f" with {_lost(max_accuracy_loss, utility)}"
+            )
+            raise ValueError(
+                f"no strength has |{fairness}| ≤ {max_direct_effect:g} on the {part} rows{beside}: "
+                f"the nearest is {point.value(fairness, part):+.4f} at strength {point.strength:g}"
+            )
+        return Choice(rule=rule, part=part, point=point, blind=usable[0])
 
     def plot(
         self,
@@ -196,7 +277,11 @@ class Frontier:
         if not points:
             raise ValueError(f"{path} holds no finished strength")
         return cls(
-            tuple(points.values()), about["parts"], tuple(about["notes"]), fingerprint, store.path
+            points=tuple(points.values()),
+            parts=about["parts"],
+            notes=tuple(about["notes"]),
+            fingerprint=fingerprint,
+            store=store.path,
         )
 
     def __repr__(self) -> str:
@@ -204,3 +289,49 @@ class Frontier:
         failed = sum(bool(point.error) for point in self.points)
         more = f", {failed} failed" if failed else ""
         return f"Frontier of {len(self.points)} strengths from {low:g} to {high:g}{more}"
+
+
+def _costs(points: Sequence[Point], measures: Sequence[str], part: str) -> Floats:
+    """Return what each point costs, a column per measure."""
+    return np.array([[point.cost(measure, part) for measure in measures] for point in points])
+
+
+def _front(costs: Floats) -> Index:
+    """Return the places of the costs that no others beat in both columns."""
+    beaten = [np.any((costs <= own).all(axis=1) & (costs < own).any(axis=1)) for own in costs]
+    return np.flatnonzero(~np.array(beaten))
+
+
+def _knee(costs: Floats) -> int:
+    """Return the place on the Pareto front that is farthest from the line between its ends.
+
+    Both measures are scaled to [0, 1] over the front (Satopää et al. 2011, "Finding a kneedle in a
+    haystack"); of equals the fairer one is taken.
+    """
+    front = _front(costs)
+    low, high = costs[front].min(axis=0), costs[front].max(axis=0)
+    scaled = (costs[front] - low) / np.where(high > low, high - low, 1.0)
+    order = np.lexsort([scaled[:, 1], scaled.sum(axis=1).round(12)])  # the last is first
+    return int(front[order[0]])
+
+
+def _within(costs: Floats, effect: float | None, loss: float | None) -> int:
+    """Return the smallest strength fair enough, or the fairest one that is accurate enough."""
+    allowed = np.full(len(costs), True)
+    if loss is not None:
+        allowed = costs[:, 0] <= costs[0, 0] + loss + _ROUNDING
+    unfair = np.where(allowed, costs[:, 1], np.inf)
+    fair = unfair <= (-np.inf if effect is None else effect + _ROUNDING)
+    return int(np.argmax(fair) if fair.any() else np.argmin(unfair))
+
+
+def _words(effect: float | None, loss: float | None, utility: str, fairness: str) -> str:
+    enough = "" if loss is None else _lost(loss, utility)
+    if effect is None:
+        return f"smallest |{fairness}| with {enough}"
+    fair = f"smallest strength with |{fairness}| ≤ {effect:g}"
+    return f"{fair} and {enough}" if enough else fair
+
+
+def _lost(loss: float, utility: str) -> str:
+    return f"at most {loss:g} of {utility} lost"

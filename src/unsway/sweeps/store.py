@@ -35,13 +35,24 @@ from ..models.folder import (
     load_model_folder,
     save_model_folder,
 )
-from .fingerprint import differences
-from .points import Point
+from .inputs import differences
+from .measures import Point
 
 FORMAT, SCHEMA_VERSION = "unsway-frontier", 1
 SWEEP, ABOUT, MODELS, ROW = "sweep.json", "about.json", "models", "row.json"
 #: What else may stand in the folder: the outputs of ``unsway frontier``.
 BESIDE = ("frontier.csv", "frontier.svg", "report.html", "chosen")
+#: What version 0.1 called the effects in about.json → what they are called now.
+RENAMED_EFFECTS = {
+    "ATE": "total",
+    "D0": "direct_reference",
+    "D1": "direct_group",
+    "d0": "indirect_reference",
+    "d1": "indirect_group",
+    "symNIE": "explained",
+    "E_CDE": "direct_everyone",
+    "overlap_weighted": "direct_overlap",
+}
 _WRITING = ".writing-"
 _DAY = 86_400.0
 
@@ -197,9 +208,14 @@ class Store:
     def about(self) -> dict[str, Any] | None:
         """Return notes and facts, or None where there are none yet."""
         try:
-            return dict(json.loads((self.path / ABOUT).read_text("utf-8")))
+            about = dict(json.loads((self.path / ABOUT).read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             return None
+        for part in about["parts"].values():
+            if "effects" in part:
+                effects = part["effects"].items()
+                part["effects"] = {RENAMED_EFFECTS.get(name, name): each for name, each in effects}
+        return about
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:

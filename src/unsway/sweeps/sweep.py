@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from .._typing import Index
+from .._typing import Floats, Index
 from ..criteria import FittedCriterion, fit_criterion
 from ..models.logistic import FairLogisticRegression
-from ..models.path import QUARTERS, Path
+from ..models.path import QUARTERS, LinearPath, Path, strength_path
+from ..models.training import criterion_of
 from ..rows import Rows
-from .inputs import (
-    Inputs,
-    check_inputs,
-    check_strengths,
-    criterion_of,
-    engine_of,
-    shareable,
-)
-from .job import Job, Outcome
-from .parts import Part, judge_of
-from .points import Point
+from ..tables import take
+from .inputs import Inputs, check_inputs, check_strengths, engine_of
+from .measures import Part, Point, judge_of
 from .result import Frontier
 from .store import Store
+
+#: A strength, and its model where there is one and no store keeps it.
+Fitted = tuple[Point, Any]
+#: Called with a finished strength, how many are finished and how many there are in all.
+Callback = Callable[[Point, int, int], None]
 
 
 def frontier(
@@ -46,7 +46,7 @@ def frontier(
     encode: Callable[[Any], Any] | None = None,
     store: Any = None,
     n_jobs: int | None = None,
-    callback: Callable[[Point, int, int], None] | None = None,
+    callback: Callback | None = None,
     random_state: int = 0,
 ) -> Frontier:
     """Fit an estimator at many strengths, and measure what each costs and what it leaves.
@@ -121,27 +121,22 @@ def frontier(
         encode=encode,
         random_state=random_state,
     )
-    settings = {
-        "validation_fraction": validation_fraction,
-        "encode": encode,
-        "random_state": random_state,
-    }
-    sweep = Sweep(inputs, inputs.fingerprint(settings), store)
-    return sweep.run(check_strengths(estimator, strengths), n_jobs, callback)
+    chosen = check_strengths(estimator, strengths)
+    return Sweep(inputs, store).run(chosen, n_jobs, callback)
 
 
 class Sweep:
     """A sweep with its inputs checked; the costly preparations wait until a fit needs them."""
 
-    def __init__(self, inputs: Inputs, fingerprint: Mapping[str, Any], store: Any = None) -> None:
+    def __init__(self, inputs: Inputs, store: Any = None) -> None:
         self.inputs = inputs
-        self.fingerprint = fingerprint
+        self.fingerprint = inputs.fingerprint()
         self.store = None if store is None else Store.of(store)
-        self._job: Job | None = None
-        self._paths: tuple[Path, ...] | None = None
-        self._notes: tuple[str, ...] = ()
-        self._models: dict[float, Any] = {}
         self.known: dict[float, Point] = {}
+        self._models: dict[float, Any] = {}
+        self._job: Job | None = None
+        self._paths: tuple[Path, ...] = ()
+        self._notes: dict[str, None] = {}
         if self.store is not None:
             if engine_of(inputs.estimator) is None:
                 raise TypeError(
@@ -149,23 +144,20 @@ class Sweep:
                     "leave store out, or use FairLogisticRegression, FairXGBClassifier or "
                     "FairLGBMClassifier"
                 )
-            self.store.open(fingerprint)
-            self.known = {
-                strength: point
-                for strength, point in self.store.points().items()
-                if not point.error  # what failed is tried again
-            }
+            self.store.open(self.fingerprint)
+            kept = self.store.points()
+            self.known = {s: point for s, point in kept.items() if not point.error}
 
     def run(
         self,
         strengths: Sequence[float],
         n_jobs: int | None = None,
-        callback: Callable[[Point, int, int], None] | None = None,
+        callback: Callback | None = None,
     ) -> Frontier:
-        """Fit what is missing, and return all of it."""
+        """Fit what is missing, what failed before included, and return all of it."""
         missing = [strength for strength in strengths if strength not in self.known]
         done = len(strengths) - len(missing)
-        for point, model in self._outcomes(missing, n_jobs):
+        for point, model in self._fit(missing, n_jobs):
             self.known[point.strength] = point
             if model is not None:
                 self._models[point.strength] = model
@@ -176,7 +168,7 @@ class Sweep:
 
     def result(self, strengths: Sequence[float]) -> Frontier:
         """Return these strengths, which are known, and what else the store holds."""
-        more = set(self.known) if self.store is not None else set(strengths)
+        more = set(self.known) if self.store is not None else set()
         about = self._about()
         return Frontier(
             points=tuple(self.known[strength] for strength in sorted({*more, *strengths})),
@@ -187,106 +179,174 @@ class Sweep:
             models=dict(self._models),
         )
 
-    def _outcomes(self, missing: Sequence[float], n_jobs: int | None) -> Iterator[Outcome]:
+    def _fit(self, missing: Sequence[float], n_jobs: int | None) -> Iterator[Fitted]:
+        """Yield each strength as it is finished, here or by a worker."""
         if not missing:
             return
-        job = self.job()
+        job = self._prepared()
         workers = min(effective_n_jobs(n_jobs), len(missing))
         if workers == 1:
-            paths = self.paths()
+            self._paths = self._paths or job.paths()  # they learn from one run to the next
             for strength in missing:
-                yield job.keep(job.fit(paths, strength))
-            self._note(paths[-1].note)
+                yield job.fit(self._paths, strength)
+            self._note(self._paths[-1].note)
             return
-        warm = isinstance(job.estimator, FairLogisticRegression)
+        warm = isinstance(job.inputs.estimator, FairLogisticRegression)
         tasks = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-            delayed(job.block)(block) for block in blocks_of(missing, workers, warm=warm)
+            delayed(job.fit_block)(block) for block in blocks_of(missing, workers, warm=warm)
         )
         for block, note in tasks:
             self._note(note)
             yield from block
 
-    def paths(self) -> tuple[Path, ...]:
-        """Return the paths of this process, which learn from one run to the next."""
-        if self._paths is None:
-            self._paths = self.job().paths()
-        return self._paths
-
-    def job(self) -> Job:
+    def _prepared(self) -> Job:
         """Fit the criteria and estimate the effects, once."""
         if self._job is None:
-            self._job = self._prepare()
+            inputs, estimator = self.inputs, copy(self.inputs.estimator)
+            given, criterion = getattr(estimator, "criterion", None), criterion_of(estimator)
+            in_folds = [fit_at(criterion, inputs.rows, rows) for rows, _ in inputs.folds]
+            fitted = fit_at(criterion, inputs.rows, inputs.fit_rows)
+            if fitted is not None:
+                estimator.criterion = fitted
+            beside = inputs.eval_set
+            self._job = Job(
+                inputs=replace(
+                    inputs,
+                    estimator=estimator,
+                    rows=inputs.encoded(inputs.rows),
+                    eval_set=None if beside is None else inputs.encoded(beside),
+                    test_set=None,
+                ),
+                criterion=given.criterion if isinstance(given, FittedCriterion) else given,
+                fold_criteria=tuple(in_folds),
+                parts=tuple(self._parts(fitted)),
+                store=self.store,
+                finished=tuple(self.known),
+            )
         return self._job
 
-    def _prepare(self) -> Job:
-        inputs, plain = self.inputs, getattr(self.inputs.estimator, "criterion", None)
-        estimator, criterion = copy(inputs.estimator), criterion_of(inputs.estimator)
-        share = shareable(criterion)
-        folds = tuple(
-            _fitted(criterion, inputs.rows, rows) if share else None for rows, _ in inputs.folds
-        )
-        fitted = _fitted(criterion, inputs.rows, inputs.fit_rows) if share else None
-        if share:
-            estimator.criterion = fitted
-        if isinstance(criterion, FittedCriterion):
-            plain = criterion.criterion
-        return Job(
-            estimator,
-            plain,
-            inputs.encoded(inputs.rows),
-            inputs.fit_rows,
-            None if inputs.eval_set is None else inputs.encoded(inputs.eval_set),
-            inputs.folds,
-            folds,
-            self._parts(fitted, criterion),
-            inputs.threshold,
-            self.store,
-            tuple(self.known),
-        )
-
-    def _parts(self, fitted: Any, criterion: Any) -> tuple[Part, ...]:
-        """Return training, validation and test rows with what judges them."""
-        inputs = self.inputs
-        places: list[tuple[str, Rows, Index | None]] = [("train", inputs.rows, inputs.train_rows)]
-        if inputs.eval_set is not None:
-            places.append(("validation", inputs.eval_set, None))
-        else:
-            places.append(("validation", inputs.rows, inputs.validation_rows))
-        if inputs.test_set is not None:
-            places.append(("test", inputs.test_set, None))
-        parts = []
-        for name, rows, chosen in places:
+    def _parts(self, fitted: FittedCriterion | None) -> Iterator[Part]:
+        """Yield training, validation and test rows with what judges them."""
+        inputs, effects = self.inputs, self.inputs.settings["effects"]
+        for name, rows, chosen in inputs.parts():
             here = rows if chosen is None else rows.take(chosen)
-            at = None
+            objective = judge = None
             if fitted is not None:
-                at = _at(fitted, criterion, inputs.fit_rows, chosen, here)
-            judge = None
-            if (
-                name != "train" and inputs.effects is not None
-            ):  # of the labels: on all rows there are
-                scored = None if inputs.folds else chosen
-                judge, note = judge_of(rows, inputs.effects, name, scored)
+                objective = self._criterion_at(fitted, here, chosen).objective(here)
+            if name != "train" and effects is not None:  # of the labels: on all rows there are
+                judge, note = judge_of(rows, effects, name, None if inputs.folds else chosen)
                 self._note(note)
-            objective = None if at is None else at.objective(here)
-            parts.append(Part(name, inputs.encoded(here), objective, judge))
-        return tuple(parts)
+            yield Part(name=name, rows=inputs.encoded(here), objective=objective, judge=judge)
+
+    def _criterion_at(self, fitted: Any, here: Rows, chosen: Index | None) -> FittedCriterion:
+        """Return the criterion at a part: as it was cross-fitted if it knows the rows."""
+        given, fit_rows = self.inputs.estimator.criterion, self.inputs.fit_rows
+        if chosen is not None and isinstance(given, FittedCriterion):
+            return given.take(chosen)
+        if chosen is not None and np.isin(chosen, fit_rows).all():
+            return fitted.take(np.searchsorted(fit_rows, chosen))
+        return fitted.at(here.X)
 
     def _note(self, note: str | None) -> None:
-        if note is not None and note not in self._notes:
-            self._notes = (*self._notes, note)
+        if note is not None:
+            self._notes[note] = None
 
     def _about(self) -> dict[str, Any]:
         """Return notes and facts; from the store if there was nothing left to do."""
         kept = None if self.store is None else self.store.about()
         if kept is not None and self._job is None:
             return kept
-        about = {
-            "notes": list(self._notes),
-            "parts": {part.name: part.describe() for part in self.job().parts},
-        }
+        parts = {part.name: part.describe() for part in self._prepared().parts}
+        about = {"notes": list(self._notes), "parts": parts}
         if self.store is not None:
             self.store.write_about(about)
         return about
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What a worker needs to fit, measure and keep strengths.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        With X as the estimator takes it, and the estimator with its fitted criterion.
+    criterion : Criterion
+        As it was before it was fitted, for the models: what was fitted knows the rows.
+    fold_criteria : tuple of FittedCriterion or None
+        By fold.
+    parts : tuple of Part
+    store : Store, optional
+    finished : tuple of float
+        The strengths in the store, from which others start.
+    """
+
+    inputs: Inputs
+    criterion: Any
+    fold_criteria: tuple[FittedCriterion | None, ...] = field(repr=False)
+    parts: tuple[Part, ...]
+    store: Store | None
+    finished: tuple[float, ...]
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the paths of all folds, and last that of the model to keep."""
+        pairs = zip(self.inputs.folds, self.fold_criteria, strict=True)
+        found = [self._path(rows, criterion) for (rows, _), criterion in pairs]
+        for path in found:
+            if isinstance(path, LinearPath):
+                path.warm = False  # what earlier runs found in a fold is not kept
+        last = self._path(self.inputs.fit_rows, None, self.inputs.eval_set)
+        if isinstance(last, LinearPath) and self.store is not None:
+            for strength in self.finished:
+                saved = self.store.model(strength)
+                assert saved.coefficients is not None  # noqa: S101
+                last.know(strength, saved.coefficients, saved.intercept)
+        return (*found, last)
+
+    def _path(self, chosen: Index, criterion: Any, eval_set: Rows | None = None) -> Path:
+        estimator = copy(self.inputs.estimator)
+        if criterion is not None:
+            estimator.criterion = criterion
+        beside = None if eval_set is None else _as_given(eval_set)
+        rows = _as_given(_some(self.inputs.rows, chosen))
+        return strength_path(estimator, *rows, eval_set=beside)
+
+    def fit_block(self, strengths: Sequence[float]) -> tuple[list[Fitted], str | None]:
+        """Return some strengths, one after the other on the same paths, and what these note."""
+        paths = self.paths()
+        return [self.fit(paths, strength) for strength in strengths], paths[-1].note
+
+    def fit(self, paths: tuple[Path, ...], strength: float) -> Fitted:
+        """Return a strength with its model, or with what went wrong; a store keeps the model."""
+        point, model = self._fit(paths, strength)
+        return (point, model) if self.store is None else (self.store.write(point, model), None)
+
+    def _fit(self, paths: tuple[Path, ...], strength: float) -> Fitted:
+        started = time.perf_counter()
+        try:
+            held_out = self._out_of_fold(paths[:-1], strength)
+            model = paths[-1].fit(strength)
+            seconds = time.perf_counter() - started
+            figures = {}
+            for part in self.parts:
+                known = part.name in held_out
+                scores = held_out[part.name] if known else _scores(model, part.rows.X)
+                figures[part.name] = part.measure(scores, self.inputs.settings["threshold"])
+        except Exception as error:
+            seconds, words = time.perf_counter() - started, f"{type(error).__name__}: {error}"
+            return Point(strength=strength, seconds=seconds, error=words), None
+        if hasattr(model, "criterion"):
+            model.criterion = self.criterion
+        point = Point(strength=strength, parts=figures, seconds=seconds, **_length(model))
+        return point, model
+
+    def _out_of_fold(self, paths: Sequence[Path], strength: float) -> dict[str, Floats]:
+        """Return the scores of the rows to choose by where folds give them."""
+        rows = self.inputs.rows
+        scores = np.empty(len(rows))
+        for path, (_, held) in zip(paths, self.inputs.folds, strict=True):
+            scores[held] = _scores(path.fit(strength), take(rows.X, held))
+        return {"validation": scores} if paths else {}
 
 
 def blocks_of(strengths: Sequence[float], workers: int, *, warm: bool) -> list[list[float]]:
@@ -306,23 +366,32 @@ def blocks_of(strengths: Sequence[float], workers: int, *, warm: bool) -> list[l
     ]
 
 
-def _fitted(criterion: Any, rows: Rows, chosen: Index) -> FittedCriterion:
-    """Return a criterion at some of the rows, fitted on them unless it was fitted before."""
+def fit_at(criterion: Any, rows: Rows, chosen: Index) -> FittedCriterion | None:
+    """Return a criterion at some of the rows, fitted on them unless it was fitted before.
+
+    None stands for what is no criterion of ours: then every fit makes its own.
+    """
     if isinstance(criterion, FittedCriterion):
         return fit_criterion(criterion, rows).take(chosen)
-    here = rows.take(chosen) if len(chosen) < len(rows) else rows
-    return fit_criterion(criterion, here)
+    return fit_criterion(criterion, _some(rows, chosen)) if criterion is not None else None
 
 
-def _at(
-    fitted: FittedCriterion, given: Any, fit_rows: Index, chosen: Index | None, here: Rows
-) -> FittedCriterion:
-    """Return the criterion at a part: as it was cross-fitted if it knows the rows."""
-    if chosen is None:
-        return fitted.at(here.X)
-    if isinstance(given, FittedCriterion):
-        return given.take(chosen)
-    places = np.searchsorted(fit_rows, chosen)
-    places = np.minimum(places, len(fit_rows) - 1)
-    known = fit_rows[places] == chosen
-    return fitted.take(places) if known.all() else fitted.at(here.X)
+def _some(rows: Rows, chosen: Index) -> Rows:
+    """Return these rows, without a copy if they are all there are."""
+    return rows.take(chosen) if len(chosen) < len(rows) else rows
+
+
+def _as_given(rows: Rows) -> tuple[Any, Any, Any, Any]:
+    """Return covariates, labels, sensitive attribute and weights as an estimator's fit has them."""
+    return rows.X, rows.outcome.as_given(), rows.groups.as_given(), rows.weights
+
+
+def _scores(model: Any, X: Any) -> Floats:
+    return np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
+
+
+def _length(model: Any) -> dict[str, Any]:
+    """Return the rounds a model took and the trees it kept, where it has any."""
+    if hasattr(model, "best_iteration_"):
+        return {"rounds": int(model.n_rounds_), "trees": int(model.best_iteration_)}
+    return {"rounds": int(np.ravel(model.n_iter_)[0])} if hasattr(model, "n_iter_") else {}

@@ -80,7 +80,11 @@ def test_a_goal_out_of_reach_is_said(people):
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"max_direct_effect": 0}, ValueError, "max_direct_effect must lie between 0 and 1"),
+        (
+            {"max_direct_effect": 0},
+            ValueError,
+            "max_direct_effect must be a finite number above 0 and below 1",
+        ),
         ({"precision": "fine"}, TypeError, "precision must be a number"),
         ({"strongest": 2}, ValueError, "below 1; got 2"),
         ({"effects": False}, ValueError, "needs the direct effect left"),

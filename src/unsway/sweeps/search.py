@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from numbers import Real
+from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
-from .choice import Choice, usable_points
+from ..checks import check_number
+from ..frames import Tabular
 from .inputs import check_inputs, check_strengths
-from .points import Point
-from .result import Frontier
-from .sweep import Sweep
+from .measures import Point, usable_points
+from .result import Choice, Frontier
+from .sweep import Callback, Sweep
 
-LEFT = "direct_effect_left"
+LEFT, PART = "direct_effect_left", "validation"
 
 
-@dataclass(frozen=True)
-class Found:
-    """Where a search ended.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Found(Tabular):
+    """Where a search ended; its table has every strength that was tried.
 
     Parameters
     ----------
@@ -47,9 +47,16 @@ class Found:
         """The model at that strength."""
         return self.frontier.model(self.strength)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return every strength that was tried, a row per part of the rows."""
-        return self.frontier.to_frame(backend)
+    def _columns(self) -> dict[str, list[Any]]:
+        return self.frontier._columns()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice and every strength that was tried, ready for JSON."""
+        found = {"choice": self.choice.to_dict(), "frontier": self.frontier.to_dict()}
+        return {"reached": self.reached, **found}
+
+    def __repr__(self) -> str:
+        return f"{self.choice!r}\n  {len(self.frontier.points)} strengths tried"
 
 
 def seek_strength(
@@ -61,7 +68,7 @@ def seek_strength(
     max_direct_effect: float = 0.01,
     precision: float = 0.02,
     strongest: float | None = None,
-    callback: Callable[[Point, int, int], None] | None = None,
+    callback: Callback | None = None,
     store: Any = None,
     **options: Any,
 ) -> Found:
@@ -104,45 +111,28 @@ def seek_strength(
     >>> found.reached, abs(found.choice.figures["direct_effect_left"]) <= 0.03
     (True, True)
     """
-    _check(max_direct_effect, precision)
-    top = check_strengths(estimator, None)[-1] if strongest is None else strongest
-    check_strengths(estimator, [top])
+    for name, value in (("max_direct_effect", max_direct_effect), ("precision", precision)):
+        check_number(value, name, above=0, below=1)
     if options.get("effects", True) in (False, None):
         raise ValueError("effects=False: a search needs the direct effect left")
-    unknown = sorted(set(options) - _OPTIONS)
+    unknown = sorted(set(options) - set(signature(check_inputs).parameters))
     if unknown:
         raise TypeError(f"seek_strength has no option {unknown[0]!r}")
+    top = check_strengths(estimator, None if strongest is None else [strongest])[-1]
     inputs = check_inputs(estimator, X, y, sensitive_features, **options)
-    settings = {
-        "validation_fraction": options.get("validation_fraction", 0.25),
-        "encode": options.get("encode"),
-        "random_state": options.get("random_state", 0),
-    }
-    sweep = Sweep(inputs, inputs.fingerprint(settings), store)
-    search = _Search(sweep, max_direct_effect, precision, callback)
-    return search.run(float(top))
+    return _Search(Sweep(inputs, store), max_direct_effect, precision, callback).run(top)
 
 
-_OPTIONS = {
-    "sample_weight", "eval_set", "test_set", "cv", "validation_fraction", "effects", "threshold",
-    "encode", "random_state",
-}  # fmt: skip
-
-
+@dataclass
 class _Search:
     """Bisection on the signed effect left."""
 
-    def __init__(
-        self,
-        sweep: Sweep,
-        epsilon: float,
-        precision: float,
-        callback: Callable[[Point, int, int], None] | None,
-    ) -> None:
-        self.sweep, self.epsilon, self.precision = sweep, epsilon, precision
-        self.callback = callback
-        self.tried: list[float] = []
-        self.most = 0
+    sweep: Sweep
+    epsilon: float
+    precision: float
+    callback: Callback | None
+    tried: list[float] = field(default_factory=list)
+    most: int = 0
 
     def run(self, top: float) -> Found:
         self.most = 2 + max(0, math.ceil(math.log2(top / self.precision)))
@@ -171,7 +161,7 @@ class _Search:
         point = self.sweep.known[strength]
         if point.error:
             raise RuntimeError(f"the fit at strength {strength:g} failed: {point.error}")
-        left = point.value(LEFT, "validation")
+        left = point.value(LEFT, PART)
         if math.isnan(left):
             raise ValueError(
                 "the direct effect left could not be estimated on the validation rows: "
@@ -182,29 +172,21 @@ class _Search:
     def _end(self, strength: float | None) -> Found:
         """Return where the search ended; the nearest of all that was tried if it was in vain."""
         frontier = self.sweep.result(self.tried)
-        points = usable_points(frontier.points, (LEFT,), "validation")
-        nearest = min(points, key=lambda point: (point.cost(LEFT, "validation"), point.strength))
+        points = usable_points(frontier.points, (LEFT,), PART)
+        nearest = min(points, key=lambda point: (point.cost(LEFT, PART), point.strength))
         point = nearest if strength is None else frontier.point(strength)
-        if point.cost(LEFT, "validation") > self.epsilon:
+        if point.cost(LEFT, PART) > self.epsilon:
             point = nearest
-        left = point.value(LEFT, "validation")
-        reached = abs(left) <= self.epsilon
+        reached = point.cost(LEFT, PART) <= self.epsilon
         words = f"smallest strength found with |{LEFT}| ≤ {self.epsilon:g}"
         if not reached:
             words = f"nearest to |{LEFT}| ≤ {self.epsilon:g} of the strengths tried"
             warnings.warn(
                 f"no strength up to {max(self.tried):g} leaves a direct effect within "
-                f"±{self.epsilon:g}: the nearest is {left:+.4f} at strength {point.strength:g}",
+                f"±{self.epsilon:g}: the nearest is {point.value(LEFT, PART):+.4f} at strength "
+                f"{point.strength:g}",
                 UserWarning,
                 stacklevel=4,
             )
-        choice = Choice(point.strength, words, "validation", point, points[0])
-        return Found(choice, reached, frontier)
-
-
-def _check(max_direct_effect: Any, precision: Any) -> None:
-    for name, value in (("max_direct_effect", max_direct_effect), ("precision", precision)):
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise TypeError(f"{name} must be a number; got {value!r}")
-        if not 0 < float(value) < 1:
-            raise ValueError(f"{name} must lie between 0 and 1; got {value!r}")
+        choice = Choice(rule=words, part=PART, point=point, blind=points[0])
+        return Found(choice=choice, reached=reached, frontier=frontier)

@@ -1,0 +1,267 @@
+"""What is measured of a strength: figures on every part of the rows, and the point they make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import logit
+from sklearn.metrics import log_loss, roc_auc_score
+
+from .._typing import Floats, Index
+from ..auditing import score_gap, selection_rate_difference
+from ..core import Objective
+from ..effects import Effects, Estimate, estimate_effects
+from ..rows import Rows
+
+#: The parts of the rows, in the order of the table.
+PARTS = ("train", "validation", "test")
+#: Measures of which more is better; of the others the one nearest to 0 is.
+HIGHER_IS_BETTER = ("accuracy", "auc")
+#: The measures every point has, in the order of the table.
+MEASURES = (
+    "rows",
+    "accuracy",
+    "auc",
+    "log_loss",
+    "brier",
+    "selection_rate_difference",
+    "score_gap",
+    "direct_effect_left",
+    "direct_effect_left_se",
+    "direct_effect_left_low",
+    "direct_effect_left_high",
+)
+#: Scores are kept this far from 0 and 1 where their logarithm, and where their margin is taken.
+_SMALLEST, _SMALLEST_OF_MARGINS = float(np.finfo(np.float64).eps), 1e-15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One strength of a frontier.
+
+    Parameters
+    ----------
+    strength : float
+        λ.
+    parts : mapping of str to mapping of str to float
+        Measures by part; empty where the fit failed.
+    rounds, trees : int, optional
+        Rounds or Newton steps taken, and trees kept.
+    seconds : float
+        Wall time of the fit; work that strengths share counts where it was done.
+    error : str
+        Why the fit failed, or nothing.
+    """
+
+    strength: float
+    parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    rounds: int | None = None
+    trees: int | None = None
+    seconds: float = 0.0
+    error: str = ""
+
+    def value(self, measure: str, part: str) -> float:
+        """Return a measure on a part of the rows; NaN where there is none."""
+        return self.parts.get(part, {}).get(measure, math.nan)
+
+    def cost(self, measure: str, part: str) -> float:
+        """Return a measure so that less is better: negated, or the distance to 0."""
+        value = self.value(measure, part)
+        return -value if measure in HIGHER_IS_BETTER else abs(value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point as JSON can hold it."""
+        parts = {
+            part: {name: _or_none(value) for name, value in measures.items()}
+            for part, measures in self.parts.items()
+        }
+        return {**vars(self), "parts": parts}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return a point from what `to_dict` gave."""
+        parts = {
+            part: {name: math.nan if value is None else value for name, value in measures.items()}
+            for part, measures in stored["parts"].items()
+        }
+        return cls(**{**stored, "parts": parts})
+
+
+def tidy_columns(points: Sequence[Point], parts: Sequence[str]) -> dict[str, list[Any]]:
+    """Return a table with a row per strength and part; what is not known is None.
+
+    Examples
+    --------
+    >>> point = Point(strength=0.5, parts={"test": {"accuracy": 0.8}}, rounds=7)
+    >>> table = tidy_columns([point], ["test"])
+    >>> table["strength"], table["part"], table["accuracy"], table["rounds"]
+    ([0.5], ['test'], [0.8], [7])
+    """
+    found = [name for point in points for part in point.parts.values() for name in part]
+    names = dict.fromkeys((*(name for name in MEASURES if name in found), *found))
+    cells = [(point, part) for point in points for part in parts]
+    table: dict[str, list[Any]] = {
+        "strength": [point.strength for point, _ in cells],
+        "part": [part for _, part in cells],
+        **{name: [_or_none(point.value(name, part)) for point, part in cells] for name in names},
+    }
+    for name in ("rounds", "trees", "seconds", "error"):
+        table[name] = [getattr(point, name) for point, _ in cells]
+    return {
+        name: column for name, column in table.items() if any(value is not None for value in column)
+    }
+
+
+def usable_points(points: Sequence[Point], measures: Sequence[str], part: str) -> tuple[Point, ...]:
+    """Return the points that have these measures, by strength, or say which are missing."""
+    fine = [point for point in points if not point.error]
+    if not fine:
+        raise ValueError("no strength was fitted without an error; see the column error")
+    for measure in measures:
+        if all(math.isnan(point.value(measure, part)) for point in fine):
+            known = sorted({name for point in fine for name in point.parts.get(part, {})})
+            raise ValueError(
+                f"there is no {measure!r} on the {part} rows; there is {', '.join(known) or 'none'}"
+            )
+    return tuple(
+        point
+        for point in sorted(fine, key=lambda point: point.strength)
+        if not any(math.isnan(point.value(measure, part)) for measure in measures)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """The effects of z on the labels, and where among their rows the scores of a part belong.
+
+    What is explained belongs to the labels, not to a model: it may be estimated on more rows than
+    the scores are of; the gap of the scores is that of their own rows.
+
+    Parameters
+    ----------
+    effects : Effects
+        Estimated on the rows.
+    rows : Rows
+        Their groups and weights; no table is needed.
+    places : array of int, optional
+        The rows that have scores; all of them by default.
+    """
+
+    effects: Effects
+    rows: Rows = field(repr=False)
+    places: Index | None = field(default=None, repr=False)
+
+    def left(self, scores: Floats) -> Estimate:
+        """Return gap(p) − explained with its interval."""
+        spread = scores if self.places is None else self._spread(scores)
+        return self.effects.direct_effect_left(spread)
+
+    def _spread(self, scores: Floats) -> Floats:
+        """Return scores of all rows with the same means by group, and the same influence on them.
+
+        A group of weight W, W′ of it with scores p of mean m, gets m + (W/W′)(p − m) where there
+        are scores and m elsewhere: a row without a score has no influence on the mean.
+        """
+        z, weights = self.rows.z, self.rows.weights
+        weights = np.ones_like(z) if weights is None else weights
+        spread, scored = np.empty(len(z)), np.zeros(len(z), dtype=bool)
+        spread[self.places], scored[self.places] = scores, True
+        for group in (0, 1):
+            rows = z == group
+            seen = rows & scored
+            mean = np.average(spread[seen], weights=weights[seen])
+            factor = weights[rows].sum() / weights[seen].sum()
+            spread[seen] = mean + factor * (spread[seen] - mean)
+            spread[rows & ~scored] = mean
+        return spread
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Rows on which scores are measured, with the objective and the effects there.
+
+    Parameters
+    ----------
+    name : str
+        "train", "validation" or "test".
+    rows : Rows
+        With X as the estimator takes it.
+    objective : Objective, optional
+        What the criterion holds their scores to.
+    judge : Judge, optional
+        The effects of z on their labels.
+    """
+
+    name: str
+    rows: Rows = field(repr=False)
+    objective: Objective | None = field(default=None, repr=False)
+    judge: Judge | None = field(default=None, repr=False)
+
+    def measure(self, scores: Floats, threshold: float) -> dict[str, float]:
+        """Return what the rows say about their scores."""
+        y, weights = self.rows.y, self.rows.weights
+        groups = {"sensitive_features": self.rows.z, "sample_weight": weights}
+        inside = np.clip(scores, _SMALLEST, 1 - _SMALLEST)
+        found = {
+            "rows": len(y),
+            "accuracy": float(np.average((scores > threshold) == y, weights=weights)),
+            "auc": float(roc_auc_score(y, scores, sample_weight=weights)),
+            "log_loss": float(log_loss(y, inside, sample_weight=weights, labels=[0, 1])),
+            "brier": float(np.average((scores - y) ** 2, weights=weights)),
+            "selection_rate_difference": selection_rate_difference(
+                y, scores, threshold=threshold, **groups
+            ),
+            "score_gap": score_gap(y, scores, **groups),
+        }
+        if self.judge is not None:
+            left = self.judge.left(scores).to_dict()
+            found["direct_effect_left"] = left.pop("estimate")
+            found |= {f"direct_effect_left_{name}": value for name, value in left.items()}
+        if self.objective is not None:
+            penalty = self.objective.penalty
+            statistics = np.asarray(penalty.statistics(inside)).tolist()
+            found[self.objective.fairness_name] = fairness_of(self.objective, scores)
+            found |= dict(zip(penalty.names, statistics, strict=True))
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is known of the rows before any score: counts, gaps, effects of z on y."""
+        y, z, weights = self.rows.y, self.rows.z, self.rows.weights
+        about: dict[str, Any] = {
+            "rows": len(y),
+            "positive_rate": float(np.average(y, weights=weights)),
+            "share_z1": float(np.average(z, weights=weights)),
+            "label_gap": score_gap(y, y, sensitive_features=z, sample_weight=weights),
+        }
+        if self.judge is not None:
+            found = self.judge.effects.estimates()
+            about["effects"] = {name: each.to_dict() for name, each in found.items()}
+            about["effects_rows"] = len(self.judge.rows)
+        return about
+
+
+def fairness_of(objective: Objective, scores: Floats) -> float:
+    """Return what an objective holds scores to; those of exactly 0 and 1 have a margin, too."""
+    inside = np.clip(scores, _SMALLEST_OF_MARGINS, 1 - _SMALLEST_OF_MARGINS)
+    return objective.losses(logit(inside)).penalty
+
+
+def judge_of(
+    rows: Rows, options: Mapping[str, Any], place: str, places: Index | None = None
+) -> tuple[Judge | None, str | None]:
+    """Return the effects of z on the labels of these rows, or a note that says why not."""
+    try:
+        found = estimate_effects(
+            rows.X, rows.y, sensitive_features=rows.z, sample_weight=rows.weights, **options
+        )
+    except ValueError as error:
+        return None, f"no direct effect left on the {place} rows: {error}"
+    return Judge(effects=found, rows=rows.with_table(None), places=places), None
+
+
+def _or_none(value: float) -> float | None:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
