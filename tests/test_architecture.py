@@ -188,8 +188,6 @@ LIMITS = read_limits(GUIDE.read_text("utf-8"))
 
 #: Functions over the limit, which shrinks to nothing.
 LONG_FUNCTIONS = {
-    "auditing/audits.py: audit",
-    "auditing/causal.py: causal_audit",
     "cli/demo.py: build_page",
     "effects/estimation.py: estimate_effects",
 }

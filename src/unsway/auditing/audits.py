@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Floats
 from ..effects import Estimate
 from ..effects.estimate import Progress
+from ..rows import Rows
 from .calibration import Calibration
-from .causal import CausalAudit, EffectSettings, causal_audit, why_no_effects
+from .causal import CausalAudit, causal_audit, why_no_effects
 from .compare import Comparison, comparison
-from .inputs import check_rows
-from .measured import MetricSettings, measure_model
+from .inputs import Settings, check_rows
+from .measured import measure_model
 from .measures import BETWEEN
 from .tables import MetricTable, Table, plain, short, text_table
 from .tally import PLACES
@@ -25,7 +27,7 @@ from .words import plain_words
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Audit:
     """What an audit found; made by `audit`. Printed, it is the verdict with its tables.
 
@@ -215,57 +217,65 @@ def audit(
     >>> audit(y, p, sensitive_features=z, n_bootstrap=0).missing.split(":")[0]
     'X was not given'
     """
-    settings = MetricSettings.of(
+    settings = Settings.check(
         threshold,
-        calibration_bins,
-        calibration_strategy,
+        calibration_bins=calibration_bins,
+        calibration_strategy=calibration_strategy,
         n_bootstrap=n_bootstrap,
         confidence=confidence,
+        max_rows_for_effects=max_rows_for_effects,
         random_state=random_state,
         n_jobs=n_jobs,
-    )
-    effects = EffectSettings(
-        propensity_model,
-        outcome_model,
-        score_model,
-        cv,
-        clip,
-        effect_interval,
-        n_bootstrap or 200,
-        outcome_degree,
-        effect_degree,
-        max_rows_for_effects,
+        effects={
+            "propensity_model": propensity_model,
+            "outcome_model": outcome_model,
+            "cv": cv,
+            "clip": clip,
+            "interval": effect_interval,
+            "n_bootstrap": n_bootstrap or 200,
+        },
     )
     given = {"y_pred": y_pred, **({} if baseline is None else {"baseline": baseline})}
     rows, scores = check_rows(y_true, given, sensitive_features, X, sample_weight, positive_level)
-    missing = why_no_effects(rows, cv)
-    causal = None if missing else causal_audit(rows, scores, effects, settings)
-    measured = measure_model(scores["y_pred"], rows, settings, progress)
-    beside = None
-    if baseline is not None:
+    missing, causal = why_no_effects(rows, cv), None
+    if missing is None:
+        degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
+        causal = causal_audit(rows, scores, settings, score_model=score_model, degrees=degrees)
+    return _judge(rows, scores, settings, causal, missing, progress)
+
+
+def _judge(
+    rows: Rows,
+    scores: Mapping[str, Floats],
+    settings: Settings,
+    causal: CausalAudit | None,
+    missing: str | None,
+    progress: Progress | None,
+) -> Audit:
+    """Measure the model, and beside it the baseline if there is one."""
+    measured, beside = measure_model(scores["y_pred"], rows, settings, progress), None
+    if "baseline" in scores:
         models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": measured}
         columns = {"baseline": scores["baseline"], "model": scores["y_pred"]}
         left = None
         if causal is not None and causal.baseline_left is not None:
             left = {"baseline": causal.baseline_left, "model": causal.direct_effect_left}
         beside = comparison(models, columns, rows, settings, left, missing)
-    n_rows = (int((rows.z == 0).sum()), int((rows.z == 1).sum()))
-    how = _settings(settings, effects, rows.weights is not None)
     return Audit(
-        measured.metrics,
-        measured.calibration,
-        causal,
-        missing,
-        beside,
-        n_rows,
-        rows.groups.names,
-        rows.outcome.names,
-        rows.groups.name,
-        how,
+        metrics=measured.metrics,
+        calibration=measured.calibration,
+        causal=causal,
+        missing=missing,
+        comparison=beside,
+        n_rows=(int((rows.z == 0).sum()), int((rows.z == 1).sum())),
+        levels=rows.groups.names,
+        classes=rows.outcome.names,
+        sensitive_name=rows.groups.name,
+        settings=_settings(settings, rows.weights is not None),
     )
 
 
-def _settings(settings: MetricSettings, effects: EffectSettings, weighted: bool) -> dict[str, Any]:
+def _settings(settings: Settings, weighted: bool) -> dict[str, Any]:
     from .. import __version__
 
     return {
@@ -273,12 +283,12 @@ def _settings(settings: MetricSettings, effects: EffectSettings, weighted: bool)
         "thresholds": list(settings.thresholds),
         "n_bootstrap": settings.n_bootstrap,
         "confidence": float(settings.confidence),
-        "calibration_bins": settings.n_bins,
-        "calibration_strategy": settings.strategy,
-        "effect_interval": effects.interval,
-        "cv": int(effects.cv),
-        "clip": float(effects.clip),
-        "max_rows_for_effects": effects.max_rows,
+        "calibration_bins": settings.calibration_bins,
+        "calibration_strategy": settings.calibration_strategy,
+        "effect_interval": settings.effects["interval"],
+        "cv": int(settings.effects["cv"]),
+        "clip": float(settings.effects["clip"]),
+        "max_rows_for_effects": settings.max_rows_for_effects,
         "random_state": settings.random_state,
         "weighted": weighted,
     }

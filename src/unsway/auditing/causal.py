@@ -6,67 +6,33 @@ once and shared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from .._typing import Floats
 from ..effects import (
-    HERE,
     Balance,
-    CrossFit,
     EffectCurve,
     Effects,
     Estimate,
     MeanField,
-    Nuisances,
     Overlap,
     Sensitivity,
     SurrogateDesign,
     Verdict,
-    balance,
-    effect_curve,
-    estimate_effects,
-    mean_field,
-    sensitivity,
-    verdict,
 )
-from ..folds import hold_out
+from ..effects.study import Study, curve_of, effects_of, effects_on, if_told
 from ..outcome import Outcome
 from ..rows import Rows
-from .measured import MetricSettings
+from .inputs import Settings
 from .tables import Table, plain, short
 
-Found = TypeVar("Found")
 
-
-@dataclass(frozen=True)
-class EffectSettings:
-    """How the effects of an audit are estimated; see `audit` for what each says."""
-
-    propensity_model: Any = None
-    outcome_model: Any = None
-    score_model: Any = None
-    cv: int = 5
-    clip: float = 0.01
-    interval: str = "influence"
-    n_bootstrap: int = 200
-    outcome_degree: int = 1
-    effect_degree: int = 0
-    max_rows: int | None = 200_000
-
-    def __post_init__(self) -> None:
-        most = self.max_rows
-        if most is not None and (not isinstance(most, int | np.integer) or most < 100):
-            raise ValueError(
-                f"max_rows_for_effects must be an integer of at least 100, or None; got {most!r}"
-            )
-
-
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CausalAudit:
     """What z does, directly and through X, to the labels and to a model's scores.
 
@@ -200,167 +166,94 @@ def why_no_effects(rows: Rows, cv: int) -> str | None:
 def causal_audit(
     rows: Rows,
     scores: Mapping[str, Floats],
-    settings: EffectSettings,
-    metrics: MetricSettings,
+    settings: Settings,
+    *,
+    score_model: Any,
+    degrees: Mapping[str, Any],
 ) -> CausalAudit:
     """Estimate what z does to the labels and the scores "y_pred", and whether the data can tell."""
     n_given = len(rows)
-    stacked = np.column_stack(list(scores.values()))
-    rows, stacked = at_most(rows, stacked, settings.max_rows, metrics.random_state)
-    by_name = dict(zip(scores, stacked.T, strict=True))
-    p, other = by_name["y_pred"], by_name.get("baseline")
-    study = _Study(rows, settings, metrics)
-    labels = study.label_effects()
-    b = labels.nuisances.propensity
-    notes: list[str] = []
-
-    def told(what: str, make: Callable[[], Found]) -> Found | None:
-        try:
-            return make()
-        except ValueError as error:
-            notes.append(f"No {what}: {error}.")
-            return None
-
-    on_scores = told("effects on the scores", lambda: study.score_effects(p, labels.nuisances))
-    field = told("mean-field check", lambda: study.mean_field(labels.nuisances))
-    balanced = balance(rows.X, sensitive_features=rows.z, propensity=b, sample_weight=rows.weights)
-    balanced = replace(balanced, levels=rows.groups.names)
-    curve = None
+    rows, scores = settings.rows_for_effects(rows, scores)
+    p, other = scores["y_pred"], scores.get("baseline")
+    labels = effects_of(rows, **settings.effect_options)
+    told = Study.of(rows, labels)
+    missing: dict[str, str] = {}
+    on_scores = if_told(
+        "effects on the scores",
+        lambda: _score_effects(p, rows, labels, score_model, settings.effect_options),
+        missing,
+    )
     if on_scores is not None:
-        models = on_scores.nuisances
-        curve = told("curve of the scores", lambda: study.curve(p, models))
+        scored = replace(rows, outcome=Outcome.labels_or_numbers(p, len(p)))
+        curve = if_told("curve of the scores", lambda: curve_of(scored, on_scores), missing)
+    surrogate = if_told(
+        "surrogate coefficients",
+        lambda: _surrogate(p, rows, labels.nuisances.propensity, degrees),
+        missing,
+    )
     return CausalAudit(
-        labels,
-        on_scores,
-        labels.direct_effect_left(p),
-        None if other is None else labels.direct_effect_left(other),
-        told("curve of the labels", lambda: study.curve(rows.y, labels.nuisances)),
-        curve,
-        told("surrogate coefficients", lambda: study.surrogate(p, b)),
-        balanced,
-        field,
-        told("sensitivity analysis", study.sensitivity),
-        verdict(labels.overlap, balanced, field),
-        len(rows),
-        n_given,
-        tuple(notes),
+        labels=labels,
+        scores=on_scores,
+        direct_effect_left=labels.direct_effect_left(p),
+        baseline_left=None if other is None else labels.direct_effect_left(other),
+        label_curve=told.curve,
+        score_curve=None if on_scores is None else curve,
+        surrogate=surrogate,
+        balance=told.balance,
+        mean_field=told.mean_field,
+        sensitivity=told.sensitivity,
+        verdict=told.verdict,
+        n_rows=len(rows),
+        n_rows_given=n_given,
+        notes=_notes({**missing, **told.missing}),
     )
 
 
-def at_most(rows: Rows, p: Floats, most: int | None, seed: int) -> tuple[Rows, Floats]:
-    """Return no more rows than that, chosen by what they hold, each group and label in its share.
+#: What may be missing, in the order of the notes, and what an audit calls it.
+_PARTS = {
+    "effects on the scores": "effects on the scores",
+    "mean-field check": "mean-field check",
+    "curve of the scores": "curve of the scores",
+    "curve": "curve of the labels",
+    "surrogate coefficients": "surrogate coefficients",
+    "sensitivity analysis": "sensitivity analysis",
+}
 
-    p may be one column of scores or several.
+
+def _notes(missing: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"No {name}: {missing[part]}." for part, name in _PARTS.items() if part in missing)
+
+
+def _score_effects(
+    p: Floats, rows: Rows, labels: Effects, score_model: Any, options: Mapping[str, Any]
+) -> Effects:
+    """Estimate the effects on the scores, with the propensities of the labels.
+
+    Without a model of the scores it is that of the labels, unless one that classifies would get
+    scores other than 0 and 1.
     """
-    if most is None or len(p) <= most:
-        return rows, p
-    kept = np.flatnonzero(hold_out(rows.X, rows.strata(), most / len(p), seed))
-    return rows.take(kept), p[kept]
+    for value, level in enumerate(rows.groups.names):
+        if np.ptp(p[rows.z == value]) == 0:
+            raise ValueError(f"every score of the group {short(level)!r} is the same")
+    outcome = Outcome.labels_or_numbers(p, len(p))
+    if score_model is None:
+        model = options["outcome_model"]
+        several = model if isinstance(model, list | tuple) else [model]
+        classifies = model is not None and any(map(is_classifier, several))
+        score_model = None if classifies and not outcome.binary else model
+    return effects_on(outcome, rows, labels.nuisances, **{**options, "outcome_model": score_model})
 
 
-@dataclass(frozen=True, eq=False)
-class _Study:
-    """Rows and settings, and what is estimated on them."""
-
-    rows: Rows
-    settings: EffectSettings
-    metrics: MetricSettings
-
-    @property
-    def roles(self) -> dict[str, Any]:
-        return {"sensitive_features": self.rows.z, "sample_weight": self.rows.weights}
-
-    def _effects(self, target: Floats, **more: Any) -> Effects:
-        how = self.settings
-        found = estimate_effects(
-            self.rows.X,
-            target,
-            cv=how.cv,
-            clip=how.clip,
-            interval=how.interval,
-            n_bootstrap=how.n_bootstrap,
-            confidence=self.metrics.confidence,
-            max_extreme_share=1,  # the verdict speaks of overlap
-            random_state=self.metrics.random_state,
-            n_jobs=self.metrics.n_jobs,
-            propensity_model=how.propensity_model,
-            **self.roles,
-            **more,
-        )
-        levels = self.rows.groups.names
-        return replace(found, levels=levels, overlap=replace(found.overlap, levels=levels))
-
-    def label_effects(self) -> Effects:
-        return self._effects(self.rows.y, outcome_model=self.settings.outcome_model)
-
-    def score_effects(self, p: Floats, known: Nuisances) -> Effects:
-        """Fit the outcome models of the scores; the propensities are those of the labels."""
-        for value, level in enumerate(self.rows.groups.names):
-            if np.ptp(p[self.rows.z == value]) == 0:
-                raise ValueError(f"every score of the group {short(level)!r} is the same")
-        how, binary = self.settings, bool(np.isin(p, (0.0, 1.0)).all())
-        model = how.score_model
-        if model is None and how.outcome_model is not None:
-            several = isinstance(how.outcome_model, list | tuple)
-            chosen = how.outcome_model if several else [how.outcome_model]
-            classifies = any(map(is_classifier, chosen))
-            model = None if classifies and not binary else how.outcome_model
-        scored = replace(self.rows, outcome=Outcome.labels_or_numbers(p, len(p)))
-        cross = CrossFit.of(
-            scored,
-            outcome_model=model,
-            propensity_model=how.propensity_model,
-            cv=how.cv,
-            clip=how.clip,
-            seed=self.metrics.random_state,
-        )
-        folds = HERE.folds(self.rows, how.cv, self.metrics.random_state)  # those of the labels
-        found = replace(cross, propensity=(), folds=folds).fit()
-        shares = {**found.shares, "propensity": known.shares.get("propensity", ())}
-        nuisances = Nuisances(known.propensity, found.outcome, known.n_clipped, shares)
-        return self._effects(p, nuisances=nuisances, outcome_model=model)
-
-    def curve(self, target: Floats, nuisances: Nuisances) -> EffectCurve:
-        return effect_curve(
-            self.rows.X,
-            target,
-            nuisances=nuisances,
-            confidence=self.metrics.confidence,
-            **self.roles,
-        )
-
-    def mean_field(self, nuisances: Nuisances) -> MeanField:
-        return mean_field(
-            nuisances.effect,
-            nuisances.propensity,
-            y=self.rows.y,
-            sensitive_features=self.rows.z,
-            mu0=nuisances.outcome[:, 0],
-            sample_weight=self.rows.weights,
-            confidence=self.metrics.confidence,
-        )
-
-    def sensitivity(self) -> Sensitivity:
-        return sensitivity(
-            self.rows.X, self.rows.y, alpha=1 - self.metrics.confidence, **self.roles
-        )
-
-    def surrogate(self, p: Floats, b: Floats) -> Table:
-        """Return α and β of labels and scores by power of b, beside γ."""
-        design = SurrogateDesign.of(
-            b,
-            self.rows.z,
-            outcome_degree=self.settings.outcome_degree,
-            effect_degree=self.settings.effect_degree,
-            sample_weight=self.rows.weights,
-        )
-        label, score = design.fit(self.rows.y), design.fit(p)
-        n_outcome, n_effect = len(label.outcome_coefficients), len(label.effect_coefficients)
-        columns: Mapping[str, list[Any]] = {
-            "coefficient": [f"alpha_{k}" for k in range(n_outcome)]
-            + [f"beta_{k}" for k in range(n_effect)],
-            "labels": [*label.outcome_coefficients, *label.effect_coefficients],
-            "fair": [*label.fair_coefficients, *[0.0] * n_effect],
-            "scores": [*score.outcome_coefficients, *score.effect_coefficients],
-        }
-        return Table({name: list(map(plain, values)) for name, values in columns.items()})
+def _surrogate(p: Floats, rows: Rows, b: Floats, degrees: Mapping[str, Any]) -> Table:
+    """Return α and β of labels and scores by power of b, beside γ."""
+    design = SurrogateDesign.of(b, rows.z, sample_weight=rows.weights, **degrees)
+    label, score = design.fit(rows.y), design.fit(p)
+    n_outcome, n_effect = len(label.outcome_coefficients), len(label.effect_coefficients)
+    columns: Mapping[str, list[Any]] = {
+        "coefficient": [f"alpha_{k}" for k in range(n_outcome)]
+        + [f"beta_{k}" for k in range(n_effect)],
+        "labels": [*label.outcome_coefficients, *label.effect_coefficients],
+        "fair": [*label.fair_coefficients, *[0.0] * n_effect],
+        "scores": [*score.outcome_coefficients, *score.effect_coefficients],
+    }
+    return Table({name: list(map(plain, values)) for name, values in columns.items()})

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
-from ..effects import Estimate, estimate_effects
+from ..effects import Estimate
 from ..effects.estimate import Progress
 from ..effects.influence import Mean
+from ..effects.study import effects_of
 from ..rows import Rows
-from .causal import EffectSettings, at_most, why_no_effects
-from .inputs import check_rows
-from .measured import Measured, MetricSettings, measure_model
+from .causal import why_no_effects
+from .inputs import Settings, check_rows
+from .measured import Measured, measure_model
 from .measures import Key, percentiles
 from .tables import MetricTable, Table, plain, short, text_table
 
@@ -34,7 +35,7 @@ _SHOWN = (
 )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Comparison:
     """Models beside a reference, the first of them.
 
@@ -197,25 +198,27 @@ def compare(
     """
     if not isinstance(y_pred, Mapping) or len(y_pred) < 2:
         raise ValueError("y_pred must map at least two models' names to their scores")
-    settings = MetricSettings.of(
+    settings = Settings.check(
         threshold,
-        calibration_bins,
-        calibration_strategy,
+        calibration_bins=calibration_bins,
+        calibration_strategy=calibration_strategy,
         n_bootstrap=n_bootstrap,
         confidence=confidence,
+        max_rows_for_effects=max_rows_for_effects,
         random_state=random_state,
         n_jobs=n_jobs,
+        effects=effect_options,
     )
-    effects = EffectSettings(max_rows=max_rows_for_effects, cv=effect_options.get("cv", 5))
     given = {f"y_pred[{str(name)!r}]": values for name, values in y_pred.items()}
     if len(given) < len(y_pred):
         raise ValueError("two models of y_pred have the same name as text; rename one")
     rows, checked = check_rows(y_true, given, sensitive_features, X, sample_weight, positive_level)
     named = dict(zip(map(str, y_pred), checked.values(), strict=True))
-    missing = why_no_effects(rows, effects.cv)
-    left = None
+    missing, left = why_no_effects(rows, effect_options.get("cv", 5)), None
     if missing is None:
-        left = _left(rows, named, effects, settings, effect_options)
+        chosen, scores = settings.rows_for_effects(rows, named)
+        effects = effects_of(chosen, **settings.effect_options)
+        left = {name: effects.direct_effect_left(p) for name, p in scores.items()}
     measured = {
         name: measure_model(p, rows, settings, progress if name == list(named)[-1] else None)
         for name, p in named.items()
@@ -223,38 +226,11 @@ def compare(
     return comparison(measured, named, rows, settings, left, missing)
 
 
-def _left(
-    rows: Rows,
-    scores: Mapping[str, Floats],
-    effects: EffectSettings,
-    settings: MetricSettings,
-    options: Mapping[str, Any],
-) -> dict[str, Estimate]:
-    """Return the direct effect left in each model's scores, the effects estimated once."""
-    stacked = np.column_stack(list(scores.values()))
-    rows, stacked = at_most(rows, stacked, effects.max_rows, settings.random_state)
-    known = {
-        "confidence": settings.confidence,
-        "random_state": settings.random_state,
-        "max_extreme_share": 1,
-        "n_jobs": settings.n_jobs,
-    }
-    found = estimate_effects(
-        rows.X,
-        rows.y,
-        sensitive_features=rows.z,
-        sample_weight=rows.weights,
-        **{**known, **options},
-    )
-    columns = zip(scores, stacked.T, strict=True)
-    return {name: found.direct_effect_left(column) for name, column in columns}
-
-
 def comparison(
     measured: Mapping[str, Measured],
     scores: Mapping[str, Floats],
     rows: Rows,
-    settings: MetricSettings,
+    settings: Settings,
     left: Mapping[str, Estimate] | None,
     missing: str | None,
 ) -> Comparison:
@@ -263,12 +239,16 @@ def comparison(
     level = settings.confidence
     base = scores[reference]
     return Comparison(
-        {name: each.metrics for name, each in measured.items()},
-        {name: _differences(measured[name], measured[reference], level) for name in others},
-        left,
-        {name: _gap_difference(scores[name] - base, rows, level) for name in others},
-        missing,
-        {
+        models={name: each.metrics for name, each in measured.items()},
+        differences={
+            name: _differences(measured[name], measured[reference], level) for name in others
+        },
+        left=left,
+        left_differences={
+            name: _gap_difference(scores[name] - base, rows, level) for name in others
+        },
+        missing=missing,
+        settings={
             "thresholds": list(settings.thresholds),
             "n_bootstrap": settings.n_bootstrap,
             "confidence": level,

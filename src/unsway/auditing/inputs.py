@@ -1,19 +1,83 @@
-"""What a user hands to an audit, checked before any work."""
+"""What a user hands to `audit` and `compare`, checked before any work."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from .._typing import Floats
-from ..checks import check_length, check_weights, read_column
+from ..checks import check_choice, check_integer, check_length, check_weights, read_column
+from ..effects.estimate import check_confidence, check_replicates
+from ..folds import hold_out
 from ..groups import Groups
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import row_count
+
+STRATEGIES = ("uniform", "quantile")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How models are judged; see `audit` for what each setting says.
+
+    `effects` holds those of `estimate_effects` that the others do not tell.
+    """
+
+    thresholds: tuple[float, ...]
+    calibration_bins: int
+    calibration_strategy: str
+    n_bootstrap: int
+    confidence: float
+    max_rows_for_effects: int | None
+    random_state: int
+    n_jobs: int | None
+    effects: Mapping[str, Any]
+
+    @classmethod
+    def check(cls, threshold: Any, **given: Any) -> Settings:
+        """Return the settings, or say which is wrong."""
+        check_choice(given["calibration_strategy"], "calibration_strategy", STRATEGIES)
+        check_confidence(given["confidence"])
+        if check_integer(given["n_bootstrap"], "n_bootstrap", at_least=0):
+            check_replicates(given["n_bootstrap"])
+        check_integer(given["random_state"], "random_state", at_least=0)
+        check_integer(given["calibration_bins"], "calibration_bins", at_least=1)
+        most = given["max_rows_for_effects"]
+        if most is not None and (not isinstance(most, int | np.integer) or most < 100):
+            raise ValueError(
+                f"max_rows_for_effects must be an integer of at least 100, or None; got {most!r}"
+            )
+        return cls(thresholds=check_thresholds(threshold), **given)
+
+    @property
+    def effect_options(self) -> dict[str, Any]:
+        """Options of `estimate_effects`; it need not warn of overlap, which the verdict judges."""
+        known = {
+            "confidence": self.confidence,
+            "random_state": self.random_state,
+            "n_jobs": self.n_jobs,
+            "max_extreme_share": 1,
+        }
+        return {**known, **self.effects}
+
+    def rows_for_effects(
+        self, rows: Rows, scores: Mapping[str, Floats]
+    ) -> tuple[Rows, dict[str, Floats]]:
+        """Return no more rows than are wanted, chosen by what they hold, with their scores.
+
+        Each group and label keeps its share.
+        """
+        most = self.max_rows_for_effects
+        if most is None or len(rows) <= most:
+            return rows, dict(scores)
+        held = hold_out(rows.X, rows.strata(), most / len(rows), self.random_state)
+        kept = np.flatnonzero(held)
+        return rows.take(kept), {name: column[kept] for name, column in scores.items()}
 
 
 def check_rows(

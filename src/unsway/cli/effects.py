@@ -7,33 +7,18 @@ import math
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import numpy as np
 
-from ..effects import (
-    INTERVALS,
-    MEANINGS,
-    METHODS,
-    Balance,
-    EffectCurve,
-    Effects,
-    Estimate,
-    MeanField,
-    Sensitivity,
-    Verdict,
-    balance,
-    effect_curve,
-    estimate_effects,
-    mean_field,
-    sensitivity,
-    verdict,
-)
+from ..auditing.tables import plain
+from ..effects import INTERVALS, MEANINGS, METHODS, Balance, Effects, Estimate, Sensitivity
 from ..effects.plots import plot_curve
+from ..effects.study import Study, effects_of
 from ..extras import MissingExtraError
 from ..files import check_writable, write_atomically
 from ..models.folder import TrainingRoles
@@ -45,23 +30,7 @@ from .table_files import read_table, refuse_row_names
 
 #: The pictures of --plots, each as SVG and PNG.
 PICTURES, KINDS = ("forest", "curve", "balance", "overlap"), ("svg", "png")
-#: How the curve is drawn from the propensities and models a method leaves.
-CURVE_OF = {"doubly_robust": "doubly_robust", "surrogate": "spline", "weighting": "bins"}
 WORST_COLUMNS, FOREST_WIDTH = 5, 56
-
-Found = TypeVar("Found")
-
-
-@dataclass(frozen=True)
-class Findings:
-    """The effects with what says how far to trust them; None where the data do not tell."""
-
-    effects: Effects
-    balance: Balance
-    verdict: Verdict
-    mean_field: MeanField | None
-    sensitivity: Sensitivity | None
-    curve: EffectCurve | None
 
 
 def parse_method(context: click.Context, option: click.Parameter, value: str) -> str:
@@ -143,49 +112,20 @@ def effects(
 
 def study(
     rows: Rows, options: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
-) -> Findings:
+) -> Study:
     """Estimate the effects, then look at the same rows and models for reasons to doubt them."""
-    z = rows.groups.as_given()
-    given: dict[str, Any] = {
-        "sample_weight": rows.weights,
-        "positive_level": rows.groups.levels[1],
-    }
 
     def on_replicate(done: int, total: int) -> None:
         stop_if_asked()
         progress.describe("Refitting on resampled rows")
         progress.advance()
 
-    found = estimate_effects(
-        rows.X, rows.y, sensitive_features=z, progress=on_replicate, **given, **options
-    )
+    effects = effects_of(rows, progress=on_replicate, **options)
     progress.next("Checking what the data can tell")
-    models, level = found.nuisances, options["confidence"]
-    balanced = balance(rows.X, sensitive_features=z, propensity=models.propensity, **given)
-    field = None
-    if options["method"] == "doubly_robust":  # the others fit no models of the target
-        labels = {"y": rows.y, "sensitive_features": z, "mu0": models.outcome[:, 0], **given}
-        field = _if_told(
-            "mean-field check",
-            lambda: mean_field(models.effect, models.propensity, confidence=level, **labels),
-        )
-    data: dict[str, Any] = {"sensitive_features": z, **given}
-    shape = {"method": CURVE_OF[options["method"]], "nuisances": models, "confidence": level}
-    curve = _if_told("curve", lambda: effect_curve(rows.X, rows.y, **shape, **data))
-    robust = _if_told(
-        "sensitivity analysis", lambda: sensitivity(rows.X, rows.y, alpha=1 - level, **data)
-    )
-    said = verdict(found.overlap, balanced, field)
-    return Findings(found, balanced, said, field, robust, curve)
-
-
-def _if_told(what: str, make: Callable[[], Found]) -> Found | None:
-    """Return what is made, or None with a note where these data do not let it be."""
-    try:
-        return make()
-    except ValueError as error:
-        note(f"no {what}: {error}")
-        return None
+    found = Study.of(rows, effects)
+    for what, why in found.missing.items():
+        note(f"no {what}: {why}")
+    return found
 
 
 @contextmanager
@@ -235,7 +175,7 @@ def interrupts() -> Iterator[Callable[[], None]]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def draw(found: Findings, folder: Path) -> Iterator[tuple[Path, bytes]]:
+def draw(found: Study, folder: Path) -> Iterator[tuple[Path, bytes]]:
     """Yield the pictures by path; without a curve there is no picture of it."""
     b, curve = found.effects.nuisances.propensity, found.curve
     makers: dict[str, Callable[[], Any]] = {
@@ -250,32 +190,14 @@ def draw(found: Findings, folder: Path) -> Iterator[tuple[Path, bytes]]:
             yield folder / f"{name}.{kind}", to_bytes(makers[name]().figure, kind)
 
 
-def to_json(found: Findings, settings: Mapping[str, Any]) -> str:
+def to_json(found: Study, settings: Mapping[str, Any]) -> str:
     """Return every number as JSON; null where one is unknown."""
-    document = found.effects.to_dict()
-    document |= {
-        "balance": found.balance.to_dict(),
-        "verdict": found.verdict.to_dict(),
-        "mean_field": found.mean_field and found.mean_field.to_dict(),
-        "sensitivity": found.sensitivity and asdict(found.sensitivity),
-        "curve": found.curve and asdict(found.curve),
-        "settings": {**document["settings"], **settings},
-    }
-    return json.dumps(_plain(document), indent=1, allow_nan=False) + "\n"
+    document = found.to_dict()
+    document["settings"] |= settings
+    return json.dumps(plain(document), indent=1, allow_nan=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
-    """Return a value JSON can hold: lists for arrays, None for NaN and infinity."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def show(found: Findings, roles: TrainingRoles) -> None:
+def show(found: Study, roles: TrainingRoles) -> None:
     """Print the effects, what they look like side by side, and how far to trust them."""
     _show_effects(found.effects, roles)
     for line in forest(found.effects.estimates()):
