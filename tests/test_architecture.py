@@ -191,7 +191,7 @@ LONG_FUNCTIONS = {
     "auditing/audits.py: audit",
     "auditing/causal.py: causal_audit",
     "cli/demo.py: build_page",
-    "effects/decomposition.py: estimate_effects",
+    "effects/estimation.py: estimate_effects",
 }
 
 
