@@ -80,6 +80,18 @@ def is_missing(value: Any) -> bool:
         return False
 
 
+def read_numbers(values: Any, role: str, n_rows: int | None = None, *, beside: str = "X") -> Floats:
+    """Return one column as floats, one for each row of what is beside it if that is said."""
+    array, _ = read_column(values, role)
+    try:
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{role} must hold numbers") from None
+    if n_rows is not None:
+        check_length(numbers, n_rows, role, beside)
+    return numbers
+
+
 def distinct_values(array: NDArray[Any], role: str) -> NDArray[Any]:
     """Return the sorted distinct values; numbers that take two values need no sorting."""
     if array.dtype.kind in "biuf":

@@ -52,7 +52,7 @@ def with_first(values, value):
         ({"threshold": "high"}, "threshold must be a number"),
         ({"n_bootstrap": -1}, "n_bootstrap must be an integer of at least 0"),
         ({"n_bootstrap": 1}, "n_bootstrap must be an integer of at least 2"),
-        ({"confidence": 95}, "confidence must lie between 0 and 1"),
+        ({"confidence": 95}, "confidence must be a finite number above 0 and below 1"),
         ({"calibration_bins": 0}, "calibration_bins must be an integer of at least 1"),
         ({"calibration_strategy": "log"}, "unknown calibration_strategy 'log'"),
         ({"random_state": -3}, "random_state must be an integer"),

@@ -430,7 +430,7 @@ def test_an_objective_needs_the_effect_at_each_row(people):
         ({"correction_degree": "two"}, ValueError, "correction_degree .* got 'two'"),
         ({"cv": 0}, ValueError, "cv must be an integer of at least 1; got 0"),
         ({"cv": 2.0}, ValueError, r"cv must be an integer of at least 1; got 2\.0"),
-        ({"clip": 0.5}, ValueError, "clip must lie above 0 and below 0.5"),
+        ({"clip": 0.5}, ValueError, "clip must be a finite number above 0 and below 0.5"),
         ({"random_state": -1}, ValueError, "random_state must be an integer of at least 0"),
         ({"outcome_model": []}, ValueError, "outcome_model is an empty list"),
         ({"outcome_model": "trees"}, TypeError, "outcome_model must be a scikit-learn model"),

@@ -251,7 +251,7 @@ def test_other_bad_input_is_refused():
         balance(np.arange(3.0)[:, None], sensitive_features=[0, 0, 1])
     with pytest.raises(ValueError, match="no columns"):
         balance(np.empty((4, 0)), sensitive_features=[0, 0, 1, 1])
-    with pytest.raises(ValueError, match="unknown weighting 'ATX'; this balance has raw"):
+    with pytest.raises(ValueError, match="unknown weighting 'ATX'; choose from raw"):
         balance(X, sensitive_features=Z).worst("ATX")
     with pytest.raises(TypeError, match="propensity must hold numbers"):
         balance(X, sensitive_features=Z, propensity=["a"] * 300)

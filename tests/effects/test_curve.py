@@ -226,8 +226,12 @@ def test_a_curve_is_drawn_on_the_axes_given():
         ({"degree": 2.0}, ValueError, r"degree must be an integer of at least 0; got 2\.0"),
         ({"n_bins": 1}, ValueError, "n_bins must be an integer of at least 2; got 1"),
         ({"n_points": 1}, ValueError, "n_points must be an integer of at least 2; got 1"),
-        ({"confidence": 1}, ValueError, "confidence must lie between 0 and 1; got 1"),
-        ({"clip": 0}, ValueError, "clip must lie above 0"),
+        (
+            {"confidence": 1},
+            ValueError,
+            "confidence must be a finite number above 0 and below 1; got 1",
+        ),
+        ({"clip": 0}, ValueError, "clip must be a finite number above 0"),
         ({"y": np.ones(500)}, ValueError, "y is the same for every row"),
         ({"y": PEOPLE.scores}, TypeError, "is a classifier, but y is not 0/1"),
         (

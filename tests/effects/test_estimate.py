@@ -46,7 +46,9 @@ def test_an_estimate_becomes_four_plain_numbers():
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.1, 95, np.nan])
 def test_a_confidence_that_is_no_share_is_refused(confidence):
-    with pytest.raises(ValueError, match="confidence must lie between 0 and 1; got"):
+    with pytest.raises(
+        ValueError, match="confidence must be a finite number above 0 and below 1; got"
+    ):
         check_confidence(confidence)
 
 

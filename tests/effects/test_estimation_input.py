@@ -102,9 +102,9 @@ def spoiled(values, row, value):
     [
         ({"method": "magic"}, ValueError, "unknown method 'magic'; choose from doubly_robust, sur"),
         ({"interval": "exact"}, ValueError, "unknown interval 'exact'; choose from influence, boo"),
-        ({"confidence": 95}, ValueError, "confidence must lie between 0 and 1; got 95"),
+        ({"confidence": 95}, ValueError, "confidence must be a finite number above 0 and below 1"),
         ({"cv": 0}, ValueError, "cv must be an integer of at least 1; got 0"),
-        ({"clip": 0}, ValueError, "clip must lie above 0 and below 0.5"),
+        ({"clip": 0}, ValueError, "clip must be a finite number above 0 and below 0.5"),
         ({"cv": 1, "outcome_model": None}, ValueError, "cv=1 predicts the rows a model was tra"),
         ({"random_state": None}, ValueError, "random_state must be an integer of at least 0"),
         (
@@ -115,12 +115,12 @@ def spoiled(values, row, value):
         (
             {"method": "surrogate", "outcome_degree": -1},
             ValueError,
-            "outcome_degree must be a non-negative integer; got -1",
+            "outcome_degree must be an integer of at least 0; got -1",
         ),
         (
             {"method": "surrogate", "effect_degree": 1.5},
             ValueError,
-            "effect_degree must be a non-negative integer; got 1.5",
+            "effect_degree must be an integer of at least 0; got 1.5",
         ),
         ({"method": "surrogate", "basis": "fourier"}, ValueError, "unknown basis 'fourier'"),
         ({"propensity_model": "logistic"}, TypeError, "propensity_model must be a scikit-learn mo"),

@@ -240,8 +240,8 @@ def test_the_dict_survives_json():
         ({"propensity": np.full(1500, 1.0)}, "every propensity is exactly 0 or 1"),
         ({"propensity": np.full(1500, 2.0)}, r"outside \[0, 1\]"),
         ({"sensitive_features": np.eye(1, 1500)[0]}, "fewer than 10 rows"),
-        ({"n_bins": 0}, "n_bins must be an int"),
-        ({"confidence": 95}, "confidence must lie between 0 and 1"),
+        ({"n_bins": 0}, "n_bins must be an integer of at least 1"),
+        ({"confidence": 95}, "confidence must be a finite number above 0 and below 1"),
         ({"sample_weight": -np.ones(1500)}, "1500 negative values"),
     ],
 )

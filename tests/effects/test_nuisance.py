@@ -245,9 +245,9 @@ def test_stacked_models_predict_with_their_shares():
     [
         ({"cv": 0}, "cv must be an integer of at least 1; got 0"),
         ({"cv": 2.5}, "cv must be an integer of at least 1; got 2.5"),
-        ({"clip": 0}, "clip must lie above 0 and below 0.5, so that no row has infinite weight"),
-        ({"clip": 0.5}, "clip must lie above 0 and below 0.5"),
-        ({"clip": np.nan}, "clip must lie above 0 and below 0.5"),
+        ({"clip": 0}, "clip must be a finite number above 0 and below 0.5; got 0"),
+        ({"clip": 0.5}, "clip must be a finite number above 0 and below 0.5"),
+        ({"clip": np.nan}, "clip must be a finite number above 0 and below 0.5"),
         ({"seed": -1}, "random_state must be an integer of at least 0; got -1"),
         ({"seed": None}, "random_state must be an integer of at least 0; got None"),
     ],

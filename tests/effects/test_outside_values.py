@@ -18,9 +18,10 @@ from sklearn.preprocessing import StandardScaler
 
 from unsway.datasets import load_berkeley
 from unsway.effects import Propensity, fit_surrogate
+from unsway.effects.confounding import robustness_value
 from unsway.effects.estimation import estimate_effects
 from unsway.effects.nuisance import Nuisances
-from unsway.effects.sensitivity import robustness_value, sensitivity
+from unsway.effects.sensitivity import sensitivity
 
 REFERENCE = Path(__file__).parent / "reference"
 

@@ -343,7 +343,9 @@ def test_an_unknown_scoring_is_refused_with_the_choices():
 
 @pytest.mark.parametrize("clip", [-0.1, 0.5, float("nan")])
 def test_a_clip_outside_its_range_is_refused_with_its_value(clip):
-    with pytest.raises(ValueError, match=rf"clip must be at least 0 and below 0.5; got {clip}"):
+    with pytest.raises(
+        ValueError, match=rf"clip must be a finite number of at least 0 and below 0.5; got {clip}"
+    ):
         Propensity(clip=clip).fit(PEOPLE.X, PEOPLE.z)
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from unsway.effects.sensitivity import (
-    Benchmark,
+from unsway.effects.confounding import (
     ImpossibleConfounderError,
     adjusted_estimate,
     adjusted_se,
@@ -22,8 +21,8 @@ from unsway.effects.sensitivity import (
     extreme_robustness_value,
     partial_r2,
     robustness_value,
-    sensitivity,
 )
+from unsway.effects.sensitivity import Benchmark, sensitivity
 
 
 def world(n=300, seed=0, confounding=0.6):
@@ -143,17 +142,23 @@ def test_a_confounder_that_would_explain_more_than_all_of_z_is_refused(r2_z, str
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: robustness_value(2.0, 1), "dof must be above 1"),
-        (lambda: robustness_value(np.nan, 10), "t statistic must be a finite number"),
-        (lambda: robustness_value(2.0, 10, q=0), "q, the share of the effect taken off"),
-        (lambda: partial_r2(2.0, np.inf), "dof must be above 1"),
-        (lambda: robustness_value(2.0, 10, alpha=0), "alpha must be above 0"),
+        (lambda: robustness_value(2.0, 1), "dof must be a finite number above 1"),
+        (lambda: robustness_value(np.nan, 10), "t_statistic must be a finite number"),
+        (lambda: robustness_value(2.0, 10, q=0), "q must be a finite number above 0"),
+        (lambda: partial_r2(2.0, np.inf), "dof must be a finite number above 1"),
+        (
+            lambda: robustness_value(2.0, 10, alpha=0),
+            "alpha must be a finite number above 0 and of at most 1",
+        ),
         (lambda: adjusted_estimate(1, 1, 10, 1.0, 0.5), "r2_z must be at least 0 and below 1"),
         (lambda: adjusted_se(1, 10, 0.5, 1.1), "r2_y must be between 0 and 1"),
         (lambda: effect_bounds(1, 1, 10, np.nan, 0.5), "r2_z must be"),
         (lambda: effect_bounds(1, 1, 10, 0.5, 2.0), "r2_y must be"),
-        (lambda: adjusted_se(0, 10, 0.5, 0.1), "se must be a positive number"),
-        (lambda: benchmark_strength(0.1, 0.1, -1), "strength must be a number of at least 0"),
+        (lambda: adjusted_se(0, 10, 0.5, 0.1), "se must be a finite number above 0"),
+        (
+            lambda: benchmark_strength(0.1, 0.1, -1),
+            "strength must be a finite number of at least 0",
+        ),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused_by_name(call, message):
@@ -369,9 +374,9 @@ def test_the_order_of_rows_does_not_matter():
     [
         ({"benchmarks": ["income"]}, "benchmark 'income' is no column of X"),
         ({"benchmarks": {"none": []}}, "benchmark 'none' has no columns"),
-        ({"q": -1}, "q, the share of the effect"),
-        ({"alpha": 2}, "alpha must be above 0"),
-        ({"strengths": [-1]}, "strength must be a number of at least 0"),
+        ({"q": -1}, "q must be a finite number above 0"),
+        ({"alpha": 2}, "alpha must be a finite number above 0 and of at most 1"),
+        ({"strengths": [-1]}, "strength must be a finite number of at least 0"),
         ({"sensitive_features": np.zeros(300)}, "single level"),
         ({"y": np.ones(300)}, "y is the same for every row"),
         ({"y": np.ones(3)}, "y has 3 rows but X has 300"),

@@ -166,9 +166,9 @@ def test_bad_input_is_refused():
         verdict()
     with pytest.raises(TypeError, match="overlap must be Overlap; got Balance"):
         verdict(BALANCE)
-    with pytest.raises(ValueError, match="unknown weighting 'overlap'; this balance has raw"):
+    with pytest.raises(ValueError, match="unknown weighting 'overlap'; choose from raw"):
         verdict(balance=balance(X, sensitive_features=Z))
-    with pytest.raises(ValueError, match="max_extreme_share must be finite and at least 0"):
+    with pytest.raises(ValueError, match="max_extreme_share must be a finite number of at least 0"):
         Thresholds(max_extreme_share=-1)
     with pytest.raises(TypeError, match="min_effective_rows must be a number"):
         Thresholds(min_effective_rows="many")

@@ -20,7 +20,8 @@ from ..core import LogLoss, Objective, Penalty
 from ..core.newton import LinearProblem
 from ..effects import CrossFit, Fitting
 from ..effects.encoding import TableEncoder
-from ..effects.nuisance import ScoreModel, Stack
+from ..effects.learners import FittedModel
+from ..effects.nuisance import Stack
 from ..folds import draws
 from ..models.xgboost import matrix_options, training_matrix, xgboost
 from ..rows import Rows
@@ -104,7 +105,7 @@ class SharedFitting(Fitting):
         drawn = draws(rows.X.matrix, ties_of(rows), seed)
         return (drawn * n_folds).astype(np.intp)
 
-    def propensity(self, rows: Rows, stated: Any) -> tuple[ScoreModel, Floats]:
+    def propensity(self, rows: Rows, stated: Any) -> tuple[FittedModel, Floats]:
         """Return the propensity score that `DirectEffect` rests on, and its values here."""
         _refuse_model(stated, "propensity")
         if self._settings.propensity == "stacked":

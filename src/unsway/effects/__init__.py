@@ -1,6 +1,7 @@
 """What the sensitive attribute does, how surely, and whether the data can tell."""
 
 from .balance import Balance, balance
+from .confounding import e_value, robustness_value
 from .curve import CURVES, EffectCurve, effect_curve
 from .estimate import Estimate
 from .estimation import INTERVALS, METHODS, direct_effect_left, estimate_effects
@@ -9,7 +10,7 @@ from .nuisance import HERE, CrossFit, Fitting, Nuisances
 from .overlap import Overlap, overlap
 from .propensity import OverlapWarning, Propensity, warn_about_overlap
 from .result import MEANINGS, Effects
-from .sensitivity import Sensitivity, e_value, robustness_value, sensitivity
+from .sensitivity import Sensitivity, sensitivity
 from .separation import refuse_separating_columns, separates
 from .surrogate import (
     BASES,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..checks import check_weights
+from ..checks import check_choice, check_weights
 from ..frames import make_frame
 from ..groups import Groups
 from ..tables import Column, columns, row_count
@@ -53,9 +53,7 @@ class Balance:
 
     def position(self, weighting: str) -> int:
         """Return the place of a weighting, or say which there are."""
-        if weighting not in self.weightings:
-            known = ", ".join(self.weightings)
-            raise ValueError(f"unknown weighting {weighting!r}; this balance has {known}")
+        check_choice(weighting, "weighting", self.weightings)
         return self.weightings.index(weighting)
 
     def worst(self, weighting: str = "raw") -> tuple[str, float]:

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from ..checks import check_choice, check_number
+
 #: What a number given to `e_value` may be.
 SCALES = ("risk_ratio", "odds_ratio", "risk_difference")
 
@@ -97,7 +99,8 @@ def adjusted_estimate(
     0.0800
     """
     r2_z, r2_y = _check_strengths(r2_z, r2_y)
-    bias = _check_se(se) * np.sqrt(_check_dof(dof) * r2_y * r2_z / (1 - r2_z))
+    se = check_number(se, "se", above=0)
+    bias = se * np.sqrt(_check_dof(dof) * r2_y * r2_z / (1 - r2_z))
     return np.copysign(1.0, estimate) * (abs(estimate) + (-bias if reduce else bias))
 
 
@@ -110,7 +113,8 @@ def adjusted_se(se: float, dof: float, r2_z: Any, r2_y: Any) -> Any:
     0.316228
     """
     r2_z, r2_y = _check_strengths(r2_z, r2_y)
-    return _check_se(se) * np.sqrt((1 - r2_y) / (1 - r2_z) * _check_dof(dof) / (dof - 1))
+    se = check_number(se, "se", above=0)
+    return se * np.sqrt((1 - r2_y) / (1 - r2_z) * _check_dof(dof) / (dof - 1))
 
 
 def effect_bounds(
@@ -147,7 +151,7 @@ def benchmark_strength(r2_z: float, r2_y: float, strength: float = 1.0) -> tuple
     0.5000 0.7500
     """
     _check_strengths(r2_z, r2_y)
-    check_multiple(strength)
+    check_number(strength, "strength", at_least=0)
     of_z, shared = strength * r2_z / (1 - r2_z), 1.0
     if of_z < 1:
         shared = strength * r2_z**2 / ((1 - strength * r2_z) * (1 - r2_z))
@@ -225,8 +229,7 @@ def _e_value(ratio: float) -> float:
 def _risk_ratio(
     value: float, scale: str, rare: bool, base_risk: float | None, limit: bool = False
 ) -> float:
-    if scale not in SCALES:
-        raise ValueError(f"unknown scale {scale!r}; choose from {', '.join(SCALES)}")
+    check_choice(scale, "scale", SCALES)
     if scale != "risk_difference":
         if value <= 0:
             raise ValueError(f"a ratio is positive; got {value!r} (scale={scale!r})")
@@ -242,36 +245,19 @@ def _cohen_f(t_statistic: float, dof: float, q: float, alpha: float) -> tuple[fl
     """Return q·|t|/√dof and the critical f* = t*/√(dof−1)."""
     _check_dof(dof)
     check_aim(q, alpha)
-    if not np.isfinite(t_statistic):
-        raise ValueError(f"the t statistic must be a finite number; got {t_statistic!r}")
+    check_number(t_statistic, "t_statistic")
     critical = -stats.t.ppf(alpha / 2, dof - 1) / np.sqrt(dof - 1)
     return float(q * abs(t_statistic) / np.sqrt(dof)), float(max(0.0, critical))
 
 
 def check_aim(q: float, alpha: float) -> None:
     """Raise unless q is a share to take off and alpha a level of significance."""
-    if not 0 < q < np.inf:
-        raise ValueError(f"q, the share of the effect taken off, must be above 0; got {q!r}")
-    if not 0 < alpha <= 1:
-        raise ValueError(f"alpha must be above 0 and at most 1; got {alpha!r}")
-
-
-def check_multiple(strength: float) -> None:
-    """Raise unless a confounder can be so many times as strong as something."""
-    if not 0 <= strength < np.inf:
-        raise ValueError(f"strength must be a number of at least 0; got {strength!r}")
+    check_number(q, "q", above=0)
+    check_number(alpha, "alpha", above=0, at_most=1)
 
 
 def _check_dof(dof: float) -> float:
-    if not 1 < dof < np.inf:
-        raise ValueError(f"dof must be above 1, so that a confounder can be added; got {dof!r}")
-    return dof
-
-
-def _check_se(se: float) -> float:
-    if not 0 < se < np.inf:
-        raise ValueError(f"se must be a positive number; got {se!r}")
-    return se
+    return check_number(dof, "dof", above=1)  # so that a confounder can be added
 
 
 def _check_strengths(r2_z: Any, r2_y: Any) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg, stats
 
 from .._typing import Floats
+from ..checks import check_choice, check_integer
 from ..frames import make_frame
 from .estimate import check_confidence, simultaneous_factor
 from .estimation import check_nuisances, check_rows
@@ -143,11 +144,12 @@ def effect_curve(
     >>> bool(np.all((curve.band_low < 0) & (curve.band_high > 0)))
     True
     """
-    if method not in CURVES:
-        raise ValueError(f"unknown method {method!r}; choose from {', '.join(CURVES)}")
+    check_choice(method, "method", CURVES)
     check_confidence(confidence)
+    check_integer(degree, "degree", at_least=0)
+    check_integer(n_bins, "n_bins", at_least=2)
+    check_integer(n_points, "n_points", at_least=2)
     rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
-    _check_sizes(degree, n_bins, n_points)
     if nuisances is None:
         cross_fit = CrossFit.of(
             rows,
@@ -261,13 +263,3 @@ def _bins(y: Floats, z: Floats, weights: Floats, b: Floats, n_bins: int) -> _Fit
         return np.eye(count)[member] + np.where(np.isnan(difference[member]), np.nan, 0)[:, None]
 
     return _Fit(functions, np.nan_to_num(difference), np.diag(np.nan_to_num(variance)))
-
-
-def _check_sizes(degree: int, n_bins: int, n_points: int) -> None:
-    for name, value, smallest in (
-        ("degree", degree, 0),
-        ("n_bins", n_bins, 2),
-        ("n_points", n_points, 2),
-    ):
-        if not isinstance(value, (int, np.integer)) or value < smallest:
-            raise ValueError(f"{name} must be an integer of at least {smallest}; got {value!r}")

@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy import stats
 
-from .._typing import Floats
+from .._typing import Floats, Index
+from ..checks import check_integer, check_number
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ class Estimate:
 
 def check_confidence(confidence: float) -> None:
     """Raise unless it is a share between 0 and 1."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1; got {confidence!r}")
+    check_number(confidence, "confidence", above=0, below=1)
 
 
 def simultaneous_factor(
@@ -80,18 +79,14 @@ def simultaneous_factor(
     return max(single, float(np.quantile(np.abs(draws).max(axis=1), confidence)))
 
 
-class Statistic(Protocol):
-    """Numbers computed from some rows, repeated ones included; it must be picklable."""
-
-    def __call__(self, rows: NDArray[np.intp], /) -> Floats:
-        """Return the numbers."""
-
+#: Numbers computed from some rows, repeated ones included; it must be picklable.
+Statistic = Callable[[Index], Floats]
 
 #: Called with how many replicates are done, and of how many.
 Progress = Callable[[int, int], object]
 
 
-def resample(z: Floats, seed: int, replicate: int) -> NDArray[np.intp]:
+def resample(z: Floats, seed: int, replicate: int) -> Index:
     """Return rows drawn with replacement within each level of z, the same for the same numbers."""
     rng = np.random.default_rng([seed, replicate, 0xB007])
     drawn = np.empty(len(z), dtype=np.intp)
@@ -103,8 +98,7 @@ def resample(z: Floats, seed: int, replicate: int) -> NDArray[np.intp]:
 
 def check_replicates(n_replicates: int) -> None:
     """Raise unless there are enough replicates for a standard deviation."""
-    if not isinstance(n_replicates, (int, np.integer)) or n_replicates < 2:
-        raise ValueError(f"n_bootstrap must be an integer of at least 2; got {n_replicates!r}")
+    check_integer(n_replicates, "n_bootstrap", at_least=2)
 
 
 def bootstrap(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats, Index
+from ..checks import check_choice, check_integer
 from ..outcome import Outcome
 from ..rows import Rows
 from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates
@@ -118,8 +119,14 @@ def estimate_effects(
     >>> direct.low < people.effects.direct_reference < direct.high
     True
     """
-    _check_choices(method, interval, confidence, n_bootstrap)
-    check_degrees(outcome_degree, effect_degree, basis)
+    check_choice(method, "method", METHODS)
+    check_choice(interval, "interval", INTERVALS)
+    check_confidence(confidence)
+    if interval == "bootstrap":
+        check_replicates(n_bootstrap)
+    check_integer(outcome_degree, "outcome_degree", at_least=0)
+    check_integer(effect_degree, "effect_degree", at_least=0)
+    check_choice(basis, "basis", BASES)
     rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
     needs_outcome = method == "doubly_robust"
     surrogate = SurrogateEstimator(outcome_degree, effect_degree, basis)
@@ -260,24 +267,6 @@ def _intervals(found: Effect, replicates: Floats | None, confidence: float) -> d
         name: Estimate.normal(mean.value, error, confidence)
         for (name, mean), error in zip(found.items(), errors, strict=True)
     }
-
-
-def _check_choices(method: str, interval: str, confidence: float, n_bootstrap: int) -> None:
-    for name, value, choices in (("method", method, METHODS), ("interval", interval, INTERVALS)):
-        if value not in choices:
-            raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
-    check_confidence(confidence)
-    if interval == "bootstrap":
-        check_replicates(n_bootstrap)
-
-
-def check_degrees(outcome_degree: int, effect_degree: int, basis: str) -> None:
-    """Raise unless a surrogate can have these degrees and this basis."""
-    for name, value in (("outcome_degree", outcome_degree), ("effect_degree", effect_degree)):
-        if not isinstance(value, (int, np.integer)) or value < 0:
-            raise ValueError(f"{name} must be a non-negative integer; got {value!r}")
-    if basis not in BASES:
-        raise ValueError(f"unknown basis {basis!r}; choose from {', '.join(BASES)}")
 
 
 def check_nuisances(nuisances: Nuisances, z: Floats, *, needs_outcome: bool) -> None:

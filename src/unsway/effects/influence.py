@@ -6,8 +6,8 @@ influence function says how much one row moves it; contrasts and standard errors
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -61,11 +61,11 @@ class Mean:
 Effect = dict[str, Mean]
 
 
-class Estimator(Protocol):
-    """From outcomes and nuisances to the effects; weights have mean 1."""
+#: From y, z, weights of mean 1 and nuisances to every effect with its influence function.
+Estimator = Callable[[Floats, Floats, Floats, Nuisances], Effect]
 
-    def __call__(self, y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
-        """Return every effect with its influence function."""
+#: m(z,z'), the mean outcome under one level with the covariates of another.
+MeanOutcome = Callable[[int, int], Mean]
 
 
 def doubly_robust(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
@@ -160,13 +160,6 @@ class SurrogateEstimator:
             average(weights),
             average(weights * b * (1 - b)),
         )
-
-
-class MeanOutcome(Protocol):
-    """m(z,z') with its influence function."""
-
-    def __call__(self, z_from: int, z_at: int, /) -> Mean:
-        """Return the mean outcome under one level with the covariates of another."""
 
 
 def contrasts(mean: MeanOutcome, everyone: Mean, overlap: Mean) -> Effect:

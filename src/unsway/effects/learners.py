@@ -32,8 +32,8 @@ def as_given(X: Any) -> Any:
 class FittedModel(Protocol):
     """A trained model of one nuisance."""
 
-    def predict(self, table: Any) -> Floats:
-        """Return the mean of each row of an encoded table."""
+    def predict(self, X: Any, /) -> Floats:
+        """Return the mean of each row, of an encoded table where the model has an encoder."""
 
 
 class Learner(Protocol):
@@ -76,15 +76,12 @@ class ScikitLearner:
         y = target[rows]
         if is_classifier(self.model) and y.min() == y.max():
             return FittedScikitModel(None, float(y[0]))
-        model = clone(self.model)
-        last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
-        extra = {} if weights is None else {f"{last}sample_weight": weights[rows]}
         table, empty = take(self.table, rows), None
         if self.codes:
             empty = np.isnan(table).all(axis=0)
             table[:, empty] = 0
-        with sklearn.config_context(enable_metadata_routing=False):
-            model.fit(table, y.astype(int) if is_classifier(model) else y, **extra)
+        y = y.astype(int) if is_classifier(self.model) else y
+        model = fit_copy(self.model, table, y, None if weights is None else weights[rows])
         return FittedScikitModel(model, 0.0, empty)
 
 
@@ -105,6 +102,16 @@ class FittedScikitModel:
         if is_classifier(self.model):
             return np.asarray(self.model.predict_proba(table)[:, 1], dtype=np.float64)
         return np.asarray(self.model.predict(table), dtype=np.float64)
+
+
+def fit_copy(model: Any, table: Any, y: NDArray[Any], weights: Floats | None) -> Any:
+    """Return a trained copy of a model; a pipeline hands the weights to its last step."""
+    model = clone(model)
+    last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+    extra = {} if weights is None else {f"{last}sample_weight": weights}
+    with sklearn.config_context(enable_metadata_routing=False):
+        model.fit(table, y, **extra)
+    return model
 
 
 def default_learners(X: Any, *, binary: bool) -> tuple[Learner, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from .._typing import Floats
-from ..checks import check_integer, check_length, check_weights, read_column
+from ..checks import check_integer, check_weights, read_numbers
 from ..frames import make_frame
 from ..groups import Groups
 from .estimate import Estimate, check_confidence
@@ -217,7 +217,7 @@ def mean_field(
     """
     check_confidence(confidence)
     check_integer(n_bins, "n_bins", at_least=1)
-    tau = _numbers(effect, "effect")
+    tau = read_numbers(effect, "effect")
     scores = check_propensity(propensity, len(tau), beside="effect")
     given = check_weights(sample_weight, len(tau), beside="effect")
     base = np.ones(len(tau)) if given is None else given
@@ -241,14 +241,6 @@ class _Labels:
         return _Labels(self.y[rows], self.z[rows], self.mu0[rows])
 
 
-def _numbers(values: Any, role: str) -> Floats:
-    array, _ = read_column(values, role)
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{role} must hold numbers") from None
-
-
 def _labels(
     y: Any, sensitive_features: Any, mu0: Any, base: Floats, positive_level: Any
 ) -> _Labels | None:
@@ -262,10 +254,10 @@ def _labels(
         sensitive_features, len(base), positive_level=positive_level, beside="effect"
     )
     groups.check_present(base, "sensitive_features")
-    found = _Labels(_numbers(y, "y"), groups.z, _numbers(mu0, "mu0"))
-    check_length(found.y, len(base), "y", "effect")
-    check_length(found.mu0, len(base), "mu0", "effect")
-    return found
+    target, zero = (
+        read_numbers(given[name], name, len(base), beside="effect") for name in ("y", "mu0")
+    )
+    return _Labels(target, groups.z, zero)
 
 
 @dataclass(frozen=True, eq=False)

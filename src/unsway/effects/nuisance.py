@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from .._typing import Floats, Index, Mask, Reduce
-from ..checks import check_integer
+from ..checks import check_integer, check_number
 from ..core.penalty import identity
 from ..folds import fold_numbers
 from ..rows import Rows
@@ -63,13 +63,6 @@ class Nuisances:
         return self.outcome[:, 0] + self.propensity * self.effect
 
 
-class ScoreModel(Protocol):
-    """A fitted model of the propensity score."""
-
-    def predict(self, X: Any) -> Floats:
-        """Return b for each row of X."""
-
-
 class Fitting:
     """How propensity and outcome models are trained: here, by scikit-learn.
 
@@ -89,7 +82,7 @@ class Fitting:
         ties = [values for values in (rows.weights, rows.y) if values is not None]
         return fold_numbers(rows.X, rows.z, n_folds, seed, ties=ties)
 
-    def propensity(self, rows: Rows, stated: Any) -> tuple[ScoreModel, Floats]:
+    def propensity(self, rows: Rows, stated: Any) -> tuple[FittedModel, Floats]:
         """Return a fitted propensity score and its values at the rows."""
         model = clone(stated) if isinstance(stated, Propensity) else Propensity(stated)
         scores = model.fit_predict(rows.X, rows.z, rows.weights)
@@ -276,10 +269,7 @@ class NuisanceModels:
 
 def _check_settings(rows: Rows, cv: int, clip: float, seed: int, reduce: Reduce) -> None:
     check_integer(cv, "cv", at_least=1)
-    if not 0 < clip < 0.5:
-        raise ValueError(
-            f"clip must lie above 0 and below 0.5, so that no row has infinite weight; got {clip!r}"
-        )
+    check_number(clip, "clip", above=0, below=0.5)  # no row may have an infinite weight
     check_integer(seed, "random_state", at_least=0)
     z = rows.z if rows.weights is None else rows.z[rows.weights > 0]
     counts = reduce(np.array([len(z) - z.sum(), z.sum()]))

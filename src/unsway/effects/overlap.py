@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from .._typing import Floats
-from ..checks import check_integer, check_length, check_weights, read_column
+from ..checks import check_integer, check_weights, read_numbers
 from ..frames import make_frame
 from ..groups import Groups
 
@@ -286,13 +286,7 @@ def plain_number(value: float) -> float | None:
 
 def check_propensity(b: Any, n_rows: int | None = None, *, beside: str = "X") -> Floats:
     """Return propensities as floats, or say how many are not finite or outside [0, 1]."""
-    array, _ = read_column(b, "propensity")
-    try:
-        scores = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError("propensity must hold numbers between 0 and 1") from None
-    if n_rows is not None:
-        check_length(scores, n_rows, "propensity", beside)
+    scores = read_numbers(b, "propensity", n_rows, beside=beside)
     outside = int(((scores < 0) | (scores > 1)).sum())
     if outside:
         raise ValueError(

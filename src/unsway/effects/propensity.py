@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
@@ -18,9 +18,11 @@ from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
+from ..checks import check_choice, check_integer, check_number
 from ..folds import fold_numbers, hold_out
 from ..tables import columns, take
 from .encoding import TableEncoder
+from .learners import fit_copy
 from .separation import refuse_separating_columns, separates
 
 #: Scoring of the default model's C by the name users say.
@@ -137,19 +139,12 @@ class Propensity(BaseEstimator):
         refuse_separating_columns(scores, z, sample_weight, columns(X))
 
     def _check(self, z: Floats) -> None:
-        if self.scoring not in SCORINGS:
-            raise ValueError(f"unknown scoring {self.scoring!r}; choose from {', '.join(SCORINGS)}")
-        if not isinstance(self.search_rows, (int, np.integer)) or self.search_rows < 1:
-            raise ValueError(
-                f"search_rows must be an integer of at least 1; got {self.search_rows!r}"
-            )
-        if not 0 <= self.clip < 0.5:
-            raise ValueError(f"clip must be at least 0 and below 0.5; got {self.clip!r}")
+        check_choice(self.scoring, "scoring", SCORINGS)
+        check_integer(self.search_rows, "search_rows", at_least=1)
+        check_number(self.clip, "clip", at_least=0, below=0.5)
         counts = np.bincount(np.asarray(z, dtype=int), minlength=2)
-        folded = self.estimator is None or self.cross_fit
-        smallest = (
-            self.cv * (2 if self.estimator is None and self.cross_fit else 1) if folded else 1
-        )
+        # The default model chooses C on folds, and cross-fitting does so within folds of its own.
+        smallest = max(1, self.cv * ((self.estimator is None) + bool(self.cross_fit)))
         if counts.min() < smallest:
             raise ValueError(
                 f"a sensitive level has {counts.min()} rows, but {self.cv}-fold cross-validation "
@@ -162,11 +157,7 @@ class Propensity(BaseEstimator):
     def _fit_one(self, X: Any, z: Floats, sample_weight: Floats | None) -> Any:
         if self.estimator is None:
             return self._fit_default(X, z, sample_weight)
-        model = clone(self.estimator)
-        last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
-        weights = {} if sample_weight is None else {f"{last}sample_weight": sample_weight}
-        with sklearn.config_context(enable_metadata_routing=False):
-            return model.fit(X, z.astype(int), **weights)
+        return fit_copy(self.estimator, X, z.astype(int), sample_weight)
 
     def _fit_default(self, X: Any, z: Floats, sample_weight: Floats | None) -> Pipeline:
         """Encode the table and fit the L1 logistic regression with the best C."""
@@ -180,9 +171,7 @@ class Propensity(BaseEstimator):
             weight = None if sample_weight is None else sample_weight[rows]
             folds = self._folds(take(X, rows), z[rows])
             model.set_params(C=self._best_strictness(matrix[rows], labels[rows], weight, folds))
-        with sklearn.config_context(enable_metadata_routing=False):
-            model.fit(matrix, labels, sample_weight)
-        return make_pipeline(encoder, model)
+        return make_pipeline(encoder, fit_copy(model, matrix, labels, sample_weight))
 
     def _lasso(self) -> LogisticRegression:
         new_style = parse_version(sklearn.__version__) >= parse_version("1.8")

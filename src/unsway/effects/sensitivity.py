@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse, stats
 
 from .._typing import Floats
+from ..checks import check_number
 from ..frames import make_frame
 from ..outcome import Outcome
 from ..rows import Rows
@@ -37,7 +38,6 @@ from .confounding import (
     adjusted_se,
     benchmark_strength,
     check_aim,
-    check_multiple,
     e_value,
     effect_bounds,
     extreme_robustness_value,
@@ -46,22 +46,6 @@ from .confounding import (
 )
 from .encoding import TableEncoder
 from .estimate import Estimate
-
-__all__ = [
-    "Benchmark",
-    "EValue",
-    "ImpossibleConfounderError",
-    "Sensitivity",
-    "adjusted_estimate",
-    "adjusted_se",
-    "benchmark_strength",
-    "e_value",
-    "effect_bounds",
-    "extreme_robustness_value",
-    "partial_r2",
-    "robustness_value",
-    "sensitivity",
-]
 
 #: Rows of the design made dense at a time.
 CHUNK = 16_384
@@ -196,7 +180,7 @@ def sensitivity(
     """
     check_aim(q, alpha)
     for strength in strengths:
-        check_multiple(strength)
+        check_number(strength, "strength", at_least=0)
     X = X.toarray() if sparse.issparse(X) else X
     rows = Rows.check(
         X,

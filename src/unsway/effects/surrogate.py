@@ -6,7 +6,6 @@ are the mean-field controlled direct effect (MFCDE): what z still does once b is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.interpolate import BSpline
 
-from .._typing import Floats
+from .._typing import Floats, Reduce
+from ..checks import check_choice
 
 #: Families of functions of b.
 BASES = ("polynomial", "spline")
@@ -23,9 +23,6 @@ BASES = ("polynomial", "spline")
 #: A scaled Γ with a larger condition number than this is refused.
 MAX_CONDITION = 1e7
 
-
-#: Sums a small array over the workers that rows are spread over; None where all rows are here.
-Reduce = Callable[[Floats], Floats]
 
 #: Propensities that are spread over workers are told apart to one part in so many.
 _BINS = 10_000
@@ -62,8 +59,7 @@ class ScoreBasis:
         reduce: Reduce | None = None,
     ) -> Self:
         """Build the basis; spline knots follow the (weighted) quantiles of these scores."""
-        if kind not in BASES:
-            raise ValueError(f"unknown basis {kind!r}; choose from {', '.join(BASES)}")
+        check_choice(kind, "basis", BASES)
         if kind == "polynomial" or degree <= 3:
             return cls(degree)
         if reduce is not None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-import numpy as np
-
+from ..checks import check_number
 from ..frames import make_frame
 from .balance import Balance
 from .mean_field import MeanField
@@ -50,11 +49,7 @@ class Thresholds:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-                raise TypeError(f"{field.name} must be a number; got {value!r}")
-            if not 0 <= value < math.inf:
-                raise ValueError(f"{field.name} must be finite and at least 0; got {value!r}")
+            check_number(getattr(self, field.name), field.name, at_least=0)
 
 
 @dataclass(frozen=True)
