@@ -278,31 +278,15 @@ class FairLGBMClassifier(BoostedClassifier):
 
     Parameters
     ----------
-    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the model is trained on or held to; `FairTarget` by default.
-    strength : float, optional
-        λ: the share of the direct effect that fair targets take out, from 0 to 1 and 1 by default;
-        or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 the trees are those
-        of LightGBM's own objective with ``boost_from_average=False``.
+    criterion, strength, schedule, validation_fraction, curvature, positive_level
+        As in `FairXGBClassifier`. At strength 0 the trees are those of LightGBM's own objective
+        with ``boost_from_average=False``.
     params : dict, optional
         Parameters of LightGBM, passed on untouched, but for those the classifier sets itself:
         objective, rounds, threads and seeds are refused by name.
-    schedule : Schedule, optional
-        When to raise λ and when to stop; the paper's double early stopping by default. Fair targets
-        are trained on at λ from the first round.
-    validation_fraction : float
-        Share of the rows, of each label and group alike, held out to stop early by.
-    curvature : {"adaptive", "bound", "exact"}
-        What stands in for the Hessian of a penalty: a bound that adapts to how the penalty falls,
-        the bound itself, or the paper's exact diagonal, which diverges at large λ. The log-loss of
-        fair targets has a diagonal Hessian, so that the choice is without effect.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
-    callback : callable, optional
-        Called with a `Step` after every round.
-    progress : bool
-        Whether to show the rounds on standard error.
-    random_state : int
+    callback, progress
+        As in `FairXGBClassifier`.
+    random_state : int, default=0
         Seed of the hold-out and of LightGBM.
     n_jobs : int, optional
         Threads of LightGBM.
@@ -313,17 +297,8 @@ class FairLGBMClassifier(BoostedClassifier):
         The best state, an ordinary model.
     classes_, n_features_in_, feature_names_in_, feature_importances_
         As in scikit-learn.
-    best_iteration_, n_rounds_ : int
-        Trees kept, and rounds taken.
-    evals_result_ : dict
-        Per round, after its tree: ``"validation"`` with ``log_loss`` and either ``fair_log_loss``,
-        the log-loss against the targets of full strength, or ``penalty`` and the criterion's
-        statistics. A penalty adds ``"train"``, with all but ``log_loss`` before that round's tree.
-        At strength 0 a criterion that is not fitted stays so, and ``log_loss`` is all there is.
-    strength_ : float
-        λ as it was used.
-    sensitive_levels_ : tuple
-        What z = 0 and z = 1 stand for.
+    best_iteration_, n_rounds_, evals_result_, strength_, sensitive_levels_
+        As in `FairXGBClassifier`.
 
     References
     ----------

@@ -93,17 +93,18 @@ def xgboost_objective(
     >>> xgboost.train(params, xgboost.DMatrix(data.X), 3, obj=fair).num_boosted_rounds()
     3
     """
-    return _training_objective(
-        criterion,
-        X,
+    criterion = FairTarget() if criterion is None else criterion
+    strength = choose_strength(criterion, strength)
+    check_learning_rate(learning_rate, "learning_rate")
+    rows = Rows.check(
+        check_table(X),
         y,
         sensitive_features=sensitive_features,
-        strength=strength,
         sample_weight=sample_weight,
         positive_level=positive_level,
-        learning_rate=learning_rate,
-        curvature=curvature,
     )
+    objective = fit_criterion(criterion, rows).objective(rows)
+    return TrainingObjective(FusedDerivatives(objective, curvature, learning_rate), strength)
 
 
 def lightgbm_objective(
@@ -112,11 +113,8 @@ def lightgbm_objective(
     y: Any,
     *,
     sensitive_features: Any,
-    strength: float | None = None,
-    sample_weight: Any = None,
-    positive_level: Any = None,
     learning_rate: float = 0.1,
-    curvature: str = "bound",
+    **options: Any,
 ) -> TrainingObjective:
     """Return the objective for a loop of your own: ``lgb.train({"objective": it}, …)``.
 
@@ -125,10 +123,12 @@ def lightgbm_objective(
 
     Parameters
     ----------
-    criterion, X, y, sensitive_features, strength, sample_weight, positive_level, curvature
+    criterion, X, y, sensitive_features
         As in `xgboost_objective`.
     learning_rate : float, default=0.1
         LightGBM's own, which the curvature bound depends on.
+    **options
+        Others of `xgboost_objective`: strength, sample weights, level and curvature.
 
     Examples
     --------
@@ -142,44 +142,14 @@ def lightgbm_objective(
     >>> lightgbm.train(params, lightgbm.Dataset(data.X, data.y), 3).num_trees()
     3
     """
-    return _training_objective(
+    return xgboost_objective(
         criterion,
         X,
         y,
         sensitive_features=sensitive_features,
-        strength=strength,
-        sample_weight=sample_weight,
-        positive_level=positive_level,
         learning_rate=learning_rate,
-        curvature=curvature,
+        **options,
     )
-
-
-def _training_objective(
-    criterion: Any,
-    X: Any,
-    y: Any,
-    *,
-    sensitive_features: Any,
-    strength: float | None,
-    sample_weight: Any,
-    positive_level: Any,
-    learning_rate: float,
-    curvature: str,
-) -> TrainingObjective:
-    """Check the roles, fit the criterion, and return the objective on these rows."""
-    criterion = FairTarget() if criterion is None else criterion
-    strength = choose_strength(criterion, strength)
-    check_learning_rate(learning_rate, "learning_rate")
-    rows = Rows.check(
-        check_table(X),
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        positive_level=positive_level,
-    )
-    objective = fit_criterion(criterion, rows).objective(rows)
-    return TrainingObjective(FusedDerivatives(objective, curvature, learning_rate), strength)
 
 
 def check_learning_rate(value: Any, name: str) -> float:

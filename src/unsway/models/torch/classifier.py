@@ -232,18 +232,7 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Fit on covariates X, binary labels y and the sensitive attribute.
 
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-            Covariates, without the sensitive attribute; with NaN and categories as they are.
-        y : column of length n_samples
-            Labels of two classes.
-        sensitive_features : column of length n_samples
-            The sensitive attribute, two levels. Not needed after ``fit``.
-        sample_weight : column of length n_samples, optional
-            Weights of the rows.
-        eval_set : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight)
-            Rows to stop early by; a stratified part of the training rows by default.
+        The parameters are those of `FairXGBClassifier.fit`.
 
         Returns
         -------
