@@ -1,15 +1,5 @@
-import pytest
-
 from unsway.auditing.numbers import number, points
 from unsway.report.words import count, distinct, estimate, group_name, interval, percent, shown
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.12345, "0.123"), (-0.0004, "0.000"), (1234.5, "1,234.500"), (float("inf"), "–")],
-)
-def test_numbers_have_three_decimals_and_a_true_minus(value, text):
-    assert number(value) == text
 
 
 def test_nothing_is_a_dash_everywhere():

@@ -12,15 +12,8 @@ from .data_sections import closing_sections, data_sections
 from .effect_sections import audit_effects
 from .facts import LEFT, AuditFacts, Views
 from .html import Headline, Page, Section
-from .score_sections import (
-    MEASURES,
-    calibration_section,
-    comparison_section,
-    groups_section,
-    in_points,
-    key_numbers,
-)
-from .words import count, interval, shown
+from .score_sections import calibration_section, comparison_section, groups_section, key_numbers
+from .words import count, shown
 
 
 def write_audit_report(audit: Any, path: str | Path, *, title: str | None = None) -> Path:
@@ -49,16 +42,12 @@ def audit_page(facts: AuditFacts, title: str | None = None) -> Page:
     (low, high), (zeros, ones) = facts.groups, facts.rows
     name = "" if facts.sensitive == "z" else f"{shown(facts.sensitive)}: "
     judged = judge(facts.left, facts.label_direct, high, facts.level)
-
-    def detail(measure: str) -> str:
-        return interval(facts.metric(measure), in_points=in_points(MEASURES[measure]))
-
     return Page(
         kicker="Fairness audit",
         title=shown(title, 200) if title else f"{name}{high} against {low}",
         lead=f"{count(zeros + ones)} rows: {count(ones)} of {high}, {count(zeros)} of {low}",
         headline=Headline(judged.level, judged.headline, facts.verdict),
-        numbers=list(key_numbers(Views([facts]), detail)),
+        numbers=key_numbers(Views([facts])),
         sections=list(_sections(facts)),
         data={
             "rows": zeros + ones,

@@ -75,7 +75,7 @@ def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
     Rows have ``x``, ``y``, ``text`` and whether they are ``chosen``.
     """
     alt = load("altair", "report")
-    base = alt.Chart(_rows(alt)).encode(
+    base = _chart(alt).encode(
         x=_difference(alt.X, "x", _reach(rows, ("x",), zero=True), x),
         y=alt.Y("y:Q", title=y, scale=_scale(alt, _reach(rows, ("y",)))),
         tooltip=["strength:Q", alt.Tooltip("text:N", title="points, then " + y)],
@@ -92,13 +92,14 @@ def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
 def along(rows: Rows, start: int) -> dict[str, Any]:
     """Draw the direct effect left with its interval along the strength."""
     alt = load("altair", "report")
-    reach, title = _reach(rows, ("low", "high", "y"), zero=True), "direct effect left, points"
+    title = "direct effect left, points"
+    reach = _reach(rows, ("low", "high", "estimate"), zero=True)
     strengths = _scale(alt, _reach(rows, ("strength",), margin=0.02))
-    base = alt.Chart(_rows(alt)).encode(x=alt.X("strength:Q", title="strength", scale=strengths))
+    base = _chart(alt).encode(x=alt.X("strength:Q", title="strength", scale=strengths))
     ends = {"y": _difference(alt.Y, "low", reach, title), "y2": "high:Q"}
     band = base.mark_area(color=ONE, opacity=0.18).encode(**ends)
     value = base.encode(
-        y=_difference(alt.Y, "y", reach, title),
+        y=_difference(alt.Y, "estimate", reach, title),
         tooltip=["strength:Q", alt.Tooltip("text:N", title="points")],
     )
     line = value.mark_line(color=ONE, strokeWidth=1.5)
@@ -116,7 +117,7 @@ def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
     """
     alt = load("altair", "report")
     titles = {"of": "gap of", "way": "goes", "label": "size"}
-    base = _moved(alt, start).encode(
+    base = _chart(alt, start).encode(
         y=alt.Y("of:N", sort=None, title=None, axis=_names(alt)),
         tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()],
     )
@@ -143,7 +144,7 @@ def forest(rows: Rows) -> dict[str, Any]:
     """Draw estimates with their intervals, one below the other, in one colour per kind."""
     alt = load("altair", "report")
     kinds = _unique(rows, "kind")
-    base = alt.Chart(_rows(alt)).encode(
+    base = _chart(alt).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=_names(alt, split=True)),
         color=_colour(alt, "kind", kinds, (INK, THREE, FOUR, SOFT), legend=False),
         tooltip=["name:N", alt.Tooltip("text:N", title="points")],
@@ -161,16 +162,16 @@ def groups(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[s
     """
     alt = load("altair", "report")
     look = _look(alt, "group", names, GROUPS)
-    base = _moved(alt, start).encode(
+    base = _chart(alt, start).encode(
         y=alt.Y("measure:N", sort=None, title=None, axis=_names(alt, grid=True)),
         yOffset=alt.YOffset("group:N", sort=names, scale=alt.Scale(paddingOuter=0.6)),
         tooltip=["measure:N", "group:N", *_decimals(alt, 4, "estimate", "low", "high")],
     )
     line = base.mark_rule(strokeWidth=1.5).encode(
-        x=_share(alt.X, "low", None), x2="high:Q", color=look["color"]
+        x=_share(alt.X, "low", title=None), x2="high:Q", color=look["color"]
     )
     dot = base.mark_point(size=60, filled=True, opacity=1).encode(
-        x=_share(alt.X, "estimate", None), **look
+        x=_share(alt.X, "estimate", title=None), **look
     )
     return _finish(line + dot, _tall(rows, "measure", 38), rows, start)
 
@@ -179,15 +180,15 @@ def calibration(rows: Rows, names: Sequence[str], start: int | None = None) -> d
     """Draw the share of positive labels against the mean score, a curve per group."""
     alt = load("altair", "report")
     look = _look(alt, "group", names, GROUPS)
-    x = _share(alt.X, "score", "mean score in the bin")
-    share = _share(alt.Y, "share", "share of positive labels")
+    x = _share(alt.X, "score", title="mean score in the bin")
+    share = _share(alt.Y, "share", title="share of positive labels")
     ends = _values(alt, {"score": 0, "share": 0}, {"score": 1, "share": 1})
     diagonal = (
         alt.Chart(ends)
         .mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
         .encode(x=x, y=_share(alt.Y, "share"))
     )
-    base = _moved(alt, start)
+    base = _chart(alt, start)
     curve = base.encode(x=x, color=look["color"])
     whiskers = curve.mark_rule(strokeWidth=1, opacity=0.6).encode(
         y=_share(alt.Y, "low"), y2="high:Q"
@@ -203,8 +204,8 @@ def calibration(rows: Rows, names: Sequence[str], start: int | None = None) -> d
 def curves(rows: Rows, start: int | None = None) -> dict[str, Any]:
     """Draw an effect along the propensity, a curve with its band for each of several outcomes."""
     alt = load("altair", "report")
-    base = _moved(alt, start).encode(
-        x=_share(alt.X, "b", "propensity score b"),
+    base = _chart(alt, start).encode(
+        x=_share(alt.X, "b", title="propensity score b"),
         color=_colour(alt, "of", _unique(rows, "of"), (SOFT, FOUR, ONE)),
     )
     reach, title = _reach(rows, ("low", "high", "y"), zero=True), "direct effect, points"
@@ -222,19 +223,15 @@ def overlap(rows: Rows, names: Sequence[str], bounds: Sequence[float]) -> dict[s
     """Draw the groups' histograms of the propensity, one upwards and the other downwards."""
     alt = load("altair", "report")
     reach = max((abs(row["height"]) for row in rows), default=1.0) * 1.05 or 1.0
-    upwards = alt.Axis(labelExpr="format(abs(datum.value), '~g')", tickCount=5)
+    both_ways = alt.Scale(domain=[-reach, reach], nice=False)
+    sizes = alt.Axis(labelExpr="format(abs(datum.value), '~g')", tickCount=5)
     bars = (
-        alt.Chart(_rows(alt))
+        _chart(alt)
         .mark_bar(stroke=PAPER, strokeWidth=0.5)
         .encode(
-            x=_share(alt.X, "low", "propensity score b"),
+            x=_share(alt.X, "low", title="propensity score b"),
             x2="high:Q",
-            y=alt.Y(
-                "height:Q",
-                scale=alt.Scale(domain=[-reach, reach], nice=False),
-                title="density",
-                axis=upwards,
-            ),
+            y=alt.Y("height:Q", scale=both_ways, title="density", axis=sizes),
             y2=alt.datum(0),
             color=_colour(alt, "group", names, GROUPS),
             tooltip=[
@@ -251,15 +248,12 @@ def overlap(rows: Rows, names: Sequence[str], bounds: Sequence[float]) -> dict[s
 def balance(rows: Rows, limit: float) -> dict[str, Any]:
     """Draw a love plot: standardised differences by column, a mark per weighting."""
     alt = load("altair", "report")
+    scale = alt.Scale(domain=_reach(rows, ("size",), zero=True), nice=False)
     marks = (
-        alt.Chart(_rows(alt))
+        _chart(alt)
         .mark_point(size=60, filled=True, opacity=1)
         .encode(
-            x=alt.X(
-                "size:Q",
-                title="absolute standardised difference",
-                scale=alt.Scale(domain=_reach(rows, ("size",), zero=True), nice=False),
-            ),
+            x=alt.X("size:Q", title="absolute standardised difference", scale=scale),
             y=alt.Y("column:N", sort=None, title=None, axis=_names(alt, grid=True)),
             tooltip=["column:N", "weighting:N", *_decimals(alt, 3, "size")],
             **_look(alt, "weighting", _unique(rows, "weighting"), (TWO, ONE, THREE, FOUR)),
@@ -269,11 +263,6 @@ def balance(rows: Rows, limit: float) -> dict[str, Any]:
 
 
 # --- what they share ------------------------------------------------------------------------------
-
-
-def _rows(alt: Any) -> Any:
-    """Return what stands for a chart's rows; `_finish` puts them in, past Altair's slow checks."""
-    return alt.NamedData(name="rows")
 
 
 def _values(alt: Any, *rows: Mapping[str, Any]) -> Any:
@@ -286,9 +275,12 @@ def _digits(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def _moved(alt: Any, start: int | None) -> Any:
-    """Return a chart of the rows at the slider's position, or of all where nothing moves."""
-    chart = alt.Chart(_rows(alt))
+def _chart(alt: Any, start: int | None = None) -> Any:
+    """Return a chart of the rows at the slider's position, or of all where nothing moves.
+
+    `_finish` puts the rows in, past Altair's slow checks.
+    """
+    chart = alt.Chart(alt.NamedData(name="rows"))
     return chart if start is None else chart.transform_filter(_HERE)
 
 
@@ -303,10 +295,10 @@ def _difference(channel: Any, field: str, reach: Sequence[float], title: str = _
     return channel(f"{field}:Q", title=title, scale=_scale(alt, reach), axis=axis)
 
 
-def _share(channel: Any, field: str, *title: str | None) -> Any:
-    """Return an axis from 0 to 1; a title of None is none at all."""
+def _share(channel: Any, field: str, **options: Any) -> Any:
+    """Return an axis from 0 to 1."""
     scale = load("altair", "report").Scale(domain=[0, 1], nice=False)
-    return channel(f"{field}:Q", scale=scale, **({"title": title[0]} if title else {}))
+    return channel(f"{field}:Q", scale=scale, **options)
 
 
 def _names(alt: Any, grid: bool = False, split: bool = False) -> Any:

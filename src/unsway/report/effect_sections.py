@@ -7,7 +7,7 @@ from typing import Any
 
 from ..auditing.numbers import number, points
 from . import charts
-from .facts import AuditFacts, PointFacts, Views
+from .facts import NOTHING, AnyViews, AuditFacts, PointFacts, View, Views
 from .html import Block, Chart, Moving, Section, Table
 from .words import estimate, interval, shown
 
@@ -60,7 +60,7 @@ def sweep_effects(views: Views[PointFacts]) -> Section:
     return _section(first, "the sensitive attribute itself does", blocks)
 
 
-def _section(first: AuditFacts | PointFacts, itself: str, blocks: Sequence[Block]) -> Section:
+def _section(first: View, itself: str, blocks: Sequence[Block]) -> Section:
     low, high = first.groups
     return Section(
         "effects",
@@ -72,22 +72,12 @@ def _section(first: AuditFacts | PointFacts, itself: str, blocks: Sequence[Block
     )
 
 
-def _decomposition(views: Views[AuditFacts] | Views[PointFacts], through: str | Moving) -> Chart:
+def _decomposition(views: AnyViews, through: str | Moving) -> Chart:
     """Draw the gap of labels and scores, split in two."""
-    cells = [
-        (
-            "labels",
-            views.text(lambda view: estimate(view.effect("total"))),
-            through,
-            views.text(lambda view: points(view.label_direct)),
-        ),
-        (
-            "scores",
-            views.text(lambda view: estimate(view.metric("score_gap"))),
-            through,
-            views.text(lambda view: estimate(view.left)),
-        ),
-    ]
+
+    def cell(of: str, part: int) -> str | Moving:
+        return views.text(lambda view: estimate(_gaps(view)[of][part]))
+
     return Chart(
         "decomposition",
         "The gap between the groups, split in two",
@@ -97,33 +87,37 @@ def _decomposition(views: Views[AuditFacts] | Views[PointFacts], through: str | 
         Table(
             "The gap in percentage points, split in two",
             ("gap of", "whole", THROUGH, DIRECT),
-            cells,
+            [(of, cell(of, 0), through, cell(of, 1)) for of in ("labels", "scores")],
         ),
     )
 
 
-def _bars(view: AuditFacts | PointFacts) -> Iterator[dict[str, Any]]:
+def _gaps(view: View) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Return the gap in the labels and in the scores, and the direct part of each."""
+    return {
+        "labels": (view.effect("total"), {**NOTHING, "estimate": view.label_direct}),
+        "scores": (view.metric("score_gap"), view.left),
+    }
+
+
+def _bars(view: View) -> Iterator[dict[str, Any]]:
     """Yield two bars for each gap; the direct part begins where the other ends."""
     through = view.effect("explained")["estimate"]
-    for of, gap, direct in (
-        ("labels", view.effect("total")["estimate"], view.label_direct),
-        ("scores", view.metric("score_gap")["estimate"], view.left["estimate"]),
-    ):
+    for of, (whole, direct) in _gaps(view).items():
+        gap = whole["estimate"]
         if through is None or gap is None:
             continue
         ends = (through, gap)
-        right = max(ends) > 0
-        for way, begin, end, size, side, at in (
+        side, edge = ("right", max(0.0, *ends)) if max(ends) > 0 else ("left", min(0.0, *ends))
+        for way, begin, end, size, place, at in (
             (THROUGH, 0.0, through, through, "middle", min(ends, key=abs) / 2),
-            (DIRECT, through, gap, direct, "right", max(0.0, *ends))
-            if right
-            else (DIRECT, through, gap, direct, "left", min(0.0, *ends)),
+            (DIRECT, through, gap, direct["estimate"], side, edge),
         ):
             yield {"of": of, "way": way, "begin": begin, "end": end, "label": points(size),
-                   "side": side, "at": at}  # fmt: skip
+                   "side": place, "at": at}  # fmt: skip
 
 
-def _known(view: AuditFacts | PointFacts) -> list[tuple[str, str]]:
+def _known(view: View) -> list[tuple[str, str]]:
     """Return the effects that were estimated, and what they say."""
     return [
         (name, label)
@@ -132,7 +126,7 @@ def _known(view: AuditFacts | PointFacts) -> list[tuple[str, str]]:
     ]
 
 
-def _forest(view: AuditFacts | PointFacts, whose: str, table: Table, more: str = "") -> Chart:
+def _forest(view: View, whose: str, table: Table, more: str = "") -> Chart:
     rows = [
         {
             "name": label,

@@ -279,6 +279,10 @@ def _group_names(levels: Sequence[Any]) -> tuple[str, str]:
     return names if names[0] != names[1] else ("z = 0", "z = 1")
 
 
+#: What a section may be about.
+View = AuditFacts | PointFacts
+
+
 # --- what a slider moves --------------------------------------------------------------------------
 
 V = TypeVar("V", AuditFacts, PointFacts)
@@ -322,3 +326,6 @@ class Views(Generic[V]):
         return [
             {**row, "position": place} for place, each in enumerate(self.each) for row in make(each)
         ]
+
+
+AnyViews = Views[AuditFacts] | Views[PointFacts]

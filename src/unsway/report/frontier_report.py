@@ -14,7 +14,7 @@ from .data_sections import closing_sections, data_sections
 from .effect_sections import sweep_effects
 from .facts import LEFT, AuditFacts, FrontierFacts, PointFacts, Views
 from .html import Block, Chart, Check, Headline, Moving, Page, Section, Slider, Table
-from .score_sections import MEASURES, calibration_section, groups_section, key_numbers, writer
+from .score_sections import KEY, MEASURES, calibration_section, groups_section, key_numbers, writer
 from .words import count, estimate, interval, percent, shown
 
 
@@ -63,20 +63,17 @@ def frontier_page(
     rows = facts.about.get(facts.part, {}).get("rows")
     estimator = facts.made_of.get("estimator", {}).get("class")
     named = f"What fairness costs: {shown(estimator)}" if estimator else "What fairness costs"
-
-    def detail(measure: str) -> str | Moving:
-        if measure == LEFT:
-            return views.text(lambda point: interval(point.left))
-        plain = writer(MEASURES[measure])(facts.points[0].value(measure))
-        return f"{plain} at strength {low:g}"
-
+    plain = {
+        name: f"{writer(MEASURES[name])(facts.points[0].value(name))} at strength {low:g}"
+        for name in KEY[1:]
+    }
     return Page(
         kicker="Fairness frontier",
         title=shown(title, 200) if title else named,
         lead=f"{len(facts.points)} strengths from {low:g} to {high:g}, judged on "
         + (f"{count(rows)} {facts.part} rows" if rows else f"the {facts.part} rows"),
         headline=_headline(facts, views, "" if known is None else known.level),
-        numbers=list(key_numbers(views, detail)),
+        numbers=key_numbers(views, plain),
         sections=list(_sections(facts, views, audits, known)),
         slider=Slider(facts.strengths, views.start, facts.chosen),
         data={
@@ -206,9 +203,7 @@ def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marke
 
 def _along(views: Views[PointFacts]) -> Chart:
     def drawn(point: PointFacts) -> Iterator[dict[str, Any]]:
-        left = point.left
-        ends = {"low": left["low"], "high": left["high"]}
-        yield {"strength": point.strength, "y": left["estimate"], **ends, "text": estimate(left)}
+        yield {"strength": point.strength, **point.left, "text": estimate(point.left)}
 
     return Chart(
         "along",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any
 
 from ..auditing.tables import plain
 from ..auditing.verdict import Level
@@ -41,7 +41,6 @@ class Text:
 
     heading: str
     paragraphs: Sequence[str | Moving]
-    kind: ClassVar[str] = "text"
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,6 @@ class Table:
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Moving]]
-    kind: ClassVar[str] = "table"
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,6 @@ class Figure:
     caption: str
     alternative: str
     svg: str
-    kind: ClassVar[str] = "figure"
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,6 @@ class Chart:
     alternative: str
     spec: Mapping[str, Any] = field(repr=False)
     table: Table
-    kind: ClassVar[str] = "chart"
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,6 @@ class Facts:
     """Names, and what stands for each."""
 
     facts: Mapping[str, str]
-    kind: ClassVar[str] = "facts"
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,6 @@ class Checks:
 
     heading: str
     checks: Sequence[Check]
-    kind: ClassVar[str] = "checks"
 
 
 Block = Text | Table | Figure | Chart | Facts | Checks
@@ -112,7 +106,6 @@ class Section:
     heading: str
     lead: str | Moving
     blocks: Sequence[Block]
-    kind: ClassVar[str] = "section"
 
 
 @dataclass(frozen=True)
@@ -190,15 +183,20 @@ class Page:
             return len(texts) - 1
 
         scripts = [_safe_script(script()), _read("page.js")] if self.charts() else []
-        return _fill(
-            "page.html.j2",
+        jinja2 = load("jinja2", "report")
+        environment = jinja2.Environment(
+            autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        html = environment.from_string(_read("page.html.j2")).render(
             page=self,
             place=place,
+            kind=lambda block: type(block).__name__,
             style=palette() + _read("page.css"),
             content=lambda: embedded_json({**_content(self), "texts": texts}),
             scripts=scripts,
             hashes=" ".join(f"'sha256-{_hash(each)}'" for each in scripts),
         )
+        return str(html)
 
 
 def _content(page: Page) -> dict[str, Any]:
@@ -239,14 +237,3 @@ def _hash(script: str) -> str:
 
 def _read(name: str) -> str:
     return files(__package__).joinpath(f"templates/{name}").read_text(encoding="utf-8")
-
-
-def _fill(template: str, **facts: Any) -> str:
-    jinja2 = load("jinja2", "report")
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return str(environment.from_string(_read(template)).render(**facts))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..auditing.numbers import number, points, signed
 from . import charts
-from .facts import LEFT, AuditFacts, PointFacts, Views
+from .facts import LEFT, AnyViews, AuditFacts, Views
 from .html import Chart, KeyNumber, Moving, Section, Table, Text
 from .words import count, estimate, interval, percent
 
@@ -24,21 +24,19 @@ MEASURES = {
     "equalized_odds_difference": "equalised odds difference",
     LEFT: "direct effect left, points",
 }
-#: Those at the head of a page.
+#: Those at the head of a page; the first is left out where it is not known.
 KEY = (LEFT, "score_gap", "selection_rate_difference", "accuracy", "auc")
-#: Measures in [0, 1] that are drawn by group, and the rest of the table by group.
-DRAWN_BY_GROUP = {
+#: Measures of the table by group that are not drawn; the others lie in [0, 1].
+NOT_DRAWN = ("log_loss", "brier", "calibration_error")
+#: Measures by group.
+BY_GROUP = {
     "base_rate": "positive labels",
     "mean_score": "mean score",
     "selection_rate": "selected",
     "recall": "recall",
     "false_positive_rate": "false positives",
     "precision": "precision",
-    **{name: MEASURES[name] for name in ("accuracy", "auc")},
-}
-BY_GROUP = {
-    **DRAWN_BY_GROUP,
-    **{name: MEASURES[name] for name in ("log_loss", "brier", "calibration_error")},
+    **{name: MEASURES[name] for name in ("accuracy", "auc", *NOT_DRAWN)},
 }
 #: Measures between the groups.
 BETWEEN = {
@@ -65,16 +63,17 @@ def writer(label: str) -> Callable[[float | None], str]:
     return points if in_points(label) else number
 
 
-def key_numbers(
-    views: Views[AuditFacts] | Views[PointFacts], detail: Callable[[str], str | Moving]
-) -> Iterator[KeyNumber]:
-    """Yield the few numbers at the head of the page, with a line below each by its measure."""
-    for name in KEY:
-        if name == LEFT and views.first.left["estimate"] is None:
-            continue
-        label, write = MEASURES[name], writer(MEASURES[name])
-        value = views.text(lambda view: write(view.metric(name)["estimate"]))  # noqa: B023
-        yield KeyNumber(label[0].upper() + label[1:], value, detail(name))
+def key_numbers(views: AnyViews, below: Mapping[str, str] | None = None) -> list[KeyNumber]:
+    """Return the few numbers at the head of the page, with a line below or with their intervals."""
+    names = KEY if views.first.left["estimate"] is not None else KEY[1:]
+    return [_key_number(views, name, (below or {}).get(name)) for name in names]
+
+
+def _key_number(views: AnyViews, name: str, below: str | None) -> KeyNumber:
+    label = MEASURES[name]
+    value = views.text(lambda view: writer(label)(view.metric(name)["estimate"]))
+    ends = views.text(lambda view: interval(view.metric(name), in_points=in_points(label)))
+    return KeyNumber(label[0].upper() + label[1:], value, ends if below is None else below)
 
 
 # --- groups ---------------------------------------------------------------------------------------
@@ -95,10 +94,10 @@ def groups_section(views: Views[AuditFacts]) -> Section:
 
 def _group_chart(views: Views[AuditFacts]) -> Chart:
     def drawn(audit: AuditFacts) -> Iterator[dict[str, Any]]:
-        for name, label in DRAWN_BY_GROUP.items():
+        for name, label in BY_GROUP.items():
             for place, group in zip(PLACES, audit.groups, strict=True):
                 found = audit.metric(name, place)
-                if found["estimate"] is not None:
+                if name not in NOT_DRAWN and found["estimate"] is not None:
                     numbers = {key: found[key] for key in ("estimate", "low", "high")}
                     yield {"measure": label, "group": group, **numbers}
 
