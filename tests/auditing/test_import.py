@@ -15,7 +15,7 @@ found = audit([0, 1, 0, 1], [0.1, 0.9, 0.2, 0.6], sensitive_features=[0, 0, 1, 1
 print(found.metrics["auc"].estimate)
 import unsway
 assert unsway.audit is audit
-from unsway.auditing.metrics import score_gap
+from unsway.auditing.group_metrics import score_gap
 from unsway.auditing import Audit
 assert isinstance(found, Audit) and unsway.audit is audit and unsway.score_gap is score_gap
 """
@@ -25,7 +25,7 @@ assert isinstance(found, Audit) and unsway.audit is audit and unsway.score_gap i
     "before",
     [
         "",
-        "import unsway.auditing.metrics",
+        "import unsway.auditing.group_metrics",
         "from unsway import score_gap",
         "from unsway import *",
     ],

@@ -1,19 +1,19 @@
 """From predictions to a verdict, for any model."""
 
 from .audits import Audit, audit
-from .calibration import Calibration
 from .causal import CausalAudit
-from .compare import Comparison, compare
-from .groups import (
+from .comparisons import Comparison, compare
+from .group_metrics import (
     demographic_parity_difference,
     demographic_parity_ratio,
     equal_opportunity_difference,
     equal_opportunity_ratio,
     equalized_odds_difference,
     equalized_odds_ratio,
+    score_gap,
+    selection_rate_difference,
 )
-from .metrics import score_gap, selection_rate_difference
-from .tables import MetricTable, Table
+from .tables import Calibration, MetricTable, Table
 
 __all__ = [
     "Audit",

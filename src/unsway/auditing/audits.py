@@ -13,14 +13,11 @@ from .._typing import Floats
 from ..effects import Estimate
 from ..effects.estimate import Progress
 from ..rows import Rows
-from .calibration import Calibration
 from .causal import CausalAudit, causal_audit, why_no_effects
-from .compare import Comparison, comparison
+from .comparisons import Comparison, comparison
 from .inputs import Settings, check_rows
-from .measured import measure_model
-from .measures import BETWEEN
-from .tables import MetricTable, Table, plain, short, text_table
-from .tally import PLACES
+from .metrics import BETWEEN, PLACES, Key
+from .tables import Calibration, MetricTable, Table, measure_model, plain, short, show, text_table
 from .words import plain_words
 
 #: Version of what `Audit.to_dict` holds.
@@ -87,7 +84,7 @@ class Audit:
 
     def _part(self, places: tuple[str, ...]) -> Table:
         entries = {k: v for k, v in self.metrics.entries.items() if k.group in places}
-        return MetricTable(entries, self.levels).table
+        return MetricTable(entries=entries, levels=self.levels).table
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row per metric, group and threshold."""
@@ -302,23 +299,21 @@ def _lines(found: Audit) -> Iterator[str]:
     yield ""
     yield found.verdict
     yield ""
-    names = list(dict.fromkeys(k.metric for k in found.metrics.entries if k.group == "overall"))
+    entries = found.metrics.entries
+    overall = [key for key in entries if key.group == "overall"]
+    names = list(dict.fromkeys(key.metric for key in overall))
+    places = ("overall", "z=1", "z=0")
     yield from text_table(
-        ("", "threshold", "overall", "z=1", "z=0"),
+        ("", "threshold", *places),
         (
-            (name, "" if t is None else f"{t:g}", *_cells(found, name, t))
-            for name in names
-            for t in _thresholds(found, name)
+            (*_about(key), *(_show(entries[key._replace(group=place)]) for place in places))
+            for key in sorted(overall, key=lambda key: names.index(key.metric))
         ),
     )
     yield ""
     yield from text_table(
         ("between the groups", "threshold", "value"),
-        (
-            (key.metric, "" if key.threshold is None else f"{key.threshold:g}", _show(each))
-            for key, each in found.metrics.entries.items()
-            if key.group == BETWEEN
-        ),
+        ((*_about(key), _show(each)) for key, each in entries.items() if key.group == BETWEEN),
     )
     if found.causal is not None:
         yield from _causal_lines(found.causal)
@@ -330,10 +325,9 @@ def _lines(found: Audit) -> Iterator[str]:
 
 def _causal_lines(causal: CausalAudit) -> Iterator[str]:
     yield ""
-    columns = causal.table.columns
     rows: dict[str, dict[str, str]] = {}
-    for effect, on, *numbers in zip(*columns.values(), strict=True):
-        rows.setdefault(effect, {})[on] = _show(Estimate(*numbers))
+    for effect, on, each in causal.estimates():
+        rows.setdefault(effect, {})[on] = _show(each)
     yield from text_table(
         ("effect of z", "on labels", "on scores"),
         ((name, on.get("labels", ""), on.get("scores", "")) for name, on in rows.items()),
@@ -345,24 +339,9 @@ def _causal_lines(causal: CausalAudit) -> Iterator[str]:
     yield from causal.notes
 
 
-def _thresholds(found: Audit, name: str) -> list[float | None]:
-    keys = found.metrics.entries
-    return [k.threshold for k in keys if k.metric == name and k.group == "overall"]
-
-
-def _cells(found: Audit, name: str, threshold: float | None) -> list[str]:
-    entries = found.metrics.entries
-    return [
-        _show(entry)
-        for place in ("overall", "z=1", "z=0")
-        for key, entry in entries.items()
-        if key == (name, place, threshold)
-    ]
+def _about(key: Key) -> tuple[str, str]:
+    return key.metric, "" if key.threshold is None else f"{key.threshold:g}"
 
 
 def _show(each: Estimate) -> str:
-    if np.isnan(each.estimate):
-        return "–"
-    if np.isnan(each.low):
-        return f"{each.estimate:.4f}"
-    return f"{each.estimate:.4f} [{each.low:.4f}, {each.high:.4f}]"
+    return "–" if np.isnan(each.estimate) else show(each)

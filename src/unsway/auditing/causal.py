@@ -6,7 +6,7 @@ once and shared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -29,11 +29,11 @@ from ..effects.study import Study, curve_of, effects_of, effects_on, if_told
 from ..outcome import Outcome
 from ..rows import Rows
 from .inputs import Settings
-from .tables import Table, plain, short
+from .tables import Table, Tabular, plain, short
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class CausalAudit:
+class CausalAudit(Tabular):
     """What z does, directly and through X, to the labels and to a model's scores.
 
     Parameters
@@ -81,39 +81,28 @@ class CausalAudit:
     @property
     def table(self) -> Table:
         """One row per effect of z on labels and on scores, and the direct effect left."""
-        rows: list[tuple[str, str, Estimate]] = [
-            (name, "labels", each) for name, each in self.labels.estimates().items()
-        ]
-        if self.scores is not None:
-            rows += [(name, "scores", each) for name, each in self.scores.estimates().items()]
-        rows.append(("direct_effect_left", "scores", self.direct_effect_left))
-        return Table(
-            {
-                "effect": [name for name, _, _ in rows],
-                "on": [outcome for _, outcome, _ in rows],
-                **{
-                    name: [getattr(each, name) for *_, each in rows]
-                    for name in ("estimate", "se", "low", "high")
-                },
-            }
+        return Table.of(
+            {"effect": name, "on": on, **each.to_dict()} for name, on, each in self.estimates()
         )
+
+    def estimates(self) -> Iterator[tuple[str, str, Estimate]]:
+        """Yield each effect: its name, what it is on ("labels" or "scores"), and its estimate."""
+        for on, found in (("labels", self.labels), ("scores", self.scores)):
+            if found is not None:
+                yield from ((name, on, each) for name, each in found.estimates().items())
+        yield "direct_effect_left", "scores", self.direct_effect_left
 
     @property
     def curves(self) -> Table:
         """One row per point of the curves."""
         known = {"labels": self.label_curve, "scores": self.score_curve}
-        names = ("b", "estimate", "se", "low", "high", "band_low", "band_high")
-        columns: dict[str, list[Any]] = {"on": [], **{name: [] for name in names}}
-        for outcome, curve in known.items():
-            if curve is not None:
-                columns["on"] += [outcome] * len(curve.b)
-                for name in names:
-                    columns[name] += getattr(curve, name).tolist()
-        return Table(columns)
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per effect."""
-        return self.table.to_frame(backend)
+        curves = {on: curve for on, curve in known.items() if curve is not None}
+        points = ("b", "estimate", "se", "low", "high", "band_low", "band_high")
+        columns: dict[str, list[Any]] = {
+            name: [each for curve in curves.values() for each in getattr(curve, name).tolist()]
+            for name in points
+        }
+        return Table({"on": [on for on in curves for _ in curves[on].b], **columns})
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, ready for JSON."""
@@ -132,8 +121,7 @@ class CausalAudit:
             "verdict": self.verdict.to_dict(),
             "notes": list(self.notes),
         }
-        cleaned: dict[str, Any] = plain(found)
-        return cleaned
+        return dict(plain(found))
 
     def __repr__(self) -> str:
         return (

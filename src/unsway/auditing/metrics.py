@@ -1,76 +1,333 @@
-"""Differences between the groups, with fairlearn's signature."""
+"""The numbers of an audit: how good scores are, overall and by group, and how the groups differ.
+
+Rows are told apart by group, label and score, and every metric follows from their weights. A score
+that many rows share is kept once, so the table has one line per distinct score, and a bootstrap
+replicate is one pass over the rows that fills the same table again.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..checks import check_weights, read_column
-from ..groups import Groups
+from ..effects import Estimate
+from .group_metrics import RATES, Rates
+
+#: Log-losses treat a score closer to 0 or 1 than this as this close, as scikit-learn does.
+TINY = float(np.finfo(np.float64).eps)
+#: The places of the groups in a tally's tables.
+PLACES = ("overall", "z=0", "z=1")
+#: Where a number that compares the groups stands.
+BETWEEN = "between"
+
+#: What each metric says, in a few words.
+MEANINGS = {
+    "base_rate": "share of positive labels",
+    "mean_score": "mean score",
+    "auc": "chance that a positive row scores above a negative one",
+    "log_loss": "mean −log of the probability given to the label",
+    "brier": "mean squared distance of score and label",
+    "calibration_error": "mean distance of score and label within bins",
+    "accuracy": "share of right decisions",
+    "precision": "share of positive labels among the selected",
+    "recall": "share of the selected among positive labels",
+    "false_positive_rate": "share of the selected among negative labels",
+    "selection_rate": "share of the selected",
+    "base_rate_difference": "positive labels, z=1 minus z=0",
+    "score_gap": "mean score, z=1 minus z=0",
+    "auc_difference": "AUC, z=1 minus z=0",
+    "calibration_error_difference": "calibration error, z=1 minus z=0",
+    "selection_rate_difference": "share of the selected, z=1 minus z=0",
+    "recall_difference": "recall, z=1 minus z=0",
+    "false_positive_rate_difference": "false positive rate, z=1 minus z=0",
+    "demographic_parity_difference": "largest difference in selection rates",
+    "demographic_parity_ratio": "smallest ratio of selection rates",
+    "equalized_odds_difference": "largest difference in recall or false positive rate",
+    "equalized_odds_ratio": "smallest ratio of recalls or false positive rates",
+    "equal_opportunity_difference": "largest difference in recall",
+    "equal_opportunity_ratio": "smallest ratio of recalls",
+}
 
 
-def score_gap(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    sample_weight: Any = None,
-    positive_level: Any = None,
-) -> float:
-    """Return mean(p | z=1) − mean(p | z=0) of any scores; ``y_true`` is not used.
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Bins of the scores, those of scikit-learn's `calibration_curve`.
+
+    `edges` has one more entry than there are bins; a score on an inner edge belongs to the lower
+    bin.
+    """
+
+    edges: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, n_bins: int, strategy: str) -> Bins:
+        """Return bins of equal width, or with as many rows each."""
+        steps = np.linspace(0, 1, n_bins + 1)
+        return cls(steps if strategy == "uniform" else np.percentile(scores, steps * 100))
+
+    def starts(self, scores: Floats) -> NDArray[np.intp]:
+        """Return where each bin begins among increasing scores."""
+        return np.append(0, np.searchsorted(scores, self.edges[1:-1], side="right"))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows ready to be tallied, all of them or a resample.
+
+    Parameters
+    ----------
+    scores : array of shape (U,)
+        The distinct scores in increasing order.
+    cells : array of shape (n,)
+        Where each row is counted in a table [group, label, score].
+    weights : array of shape (n,) or None
+    functions : array of shape (U, 5)
+        Of each score p: p, log p, log(1−p), p², (1−p)².
+    """
+
+    scores: Floats
+    cells: NDArray[np.intp] = field(repr=False)
+    weights: Floats | None = field(repr=False)
+    functions: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, y: Floats, p: Floats, z: Floats, weights: Floats | None = None) -> Sample:
+        """Index the rows once."""
+        scores, place = np.unique(p, return_inverse=True)
+        cells = (2 * z + y).astype(np.intp) * len(scores) + place.ravel()
+        inner = np.clip(scores, TINY, 1 - TINY)
+        functions = [scores, np.log(inner), np.log1p(-inner), scores**2, (1 - scores) ** 2]
+        return cls(scores, cells, weights, np.column_stack(functions))
+
+    def tally(self, rows: Any = slice(None)) -> Tally:
+        """Return the weights of these rows, repeated ones included."""
+        weights = None if self.weights is None else self.weights[rows]
+        counts = np.bincount(self.cells[rows], weights, 4 * len(self.scores))
+        return Tally(self, counts.reshape(2, 2, -1).astype(np.float64, copy=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Weight of the rows by [group, label, distinct score].
 
     Examples
     --------
-    >>> score_gap(None, [1.0, 0.5, 0.25, 0.25], sensitive_features=[1, 1, 0, 0])
-    0.5
+    Of three pairs of a positive and a negative row, two are in order:
+
+    >>> y, z = np.array([0.0, 0.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
+    >>> found = Sample.of(y, np.array([0.1, 0.9, 0.2, 0.4]), z).tally()
+    >>> found.auc()[[0, 2]].round(4).tolist()
+    [0.6667, 1.0]
     """
-    scores = _scores(y_pred)
-    groups = Groups.check(
-        sensitive_features, len(scores), positive_level=positive_level, beside="y_pred"
+
+    sample: Sample = field(repr=False)
+    weights: Floats = field(repr=False)
+
+    def totals(self) -> Floats:
+        """Return the weights by [place, label]: overall, z=0, z=1."""
+        return _with_overall(self.weights.sum(axis=2))
+
+    def sums(self) -> Floats:
+        """Return sums of the functions of the score by [place, label, function]."""
+        flat = self.weights.reshape(4, -1) @ self.sample.functions
+        return _with_overall(flat.reshape(2, 2, -1))
+
+    def auc(self) -> Floats:
+        """Return P(positive scores higher) + ½P(tie) by place; NaN where a class is absent."""
+        found = [_auc(part) for part in (self.weights.sum(axis=0), *self.weights)]
+        return np.array(found)
+
+    def decisions(self, threshold: float) -> Floats:
+        """Return the weights by [group, label, decision]; a row is selected above the threshold."""
+        cut = int(np.searchsorted(self.sample.scores, threshold, side="right"))
+        return np.stack(
+            [self.weights[..., :cut].sum(axis=2), self.weights[..., cut:].sum(axis=2)], axis=2
+        )
+
+    def binned(self, bins: Bins) -> tuple[Floats, Floats, Floats]:
+        """Return weights, sums of scores and sums of labels by [place, bin]."""
+        starts = bins.starts(self.sample.scores)
+        rows = self.weights.sum(axis=1)
+        parts = (rows, rows * self.sample.scores, self.weights[:, 1])
+        weight, score, label = (_with_overall(_segments(part, starts)) for part in parts)
+        return weight, score, label
+
+
+def _with_overall(by_group: Floats) -> Floats:
+    return np.concatenate([by_group.sum(axis=0, keepdims=True), by_group])
+
+
+def _segments(values: Floats, starts: NDArray[np.intp]) -> Floats:
+    """Return the sums from each start to the next; 0 where that is nothing."""
+    ends = np.append(starts[1:], values.shape[1])
+    return np.stack(
+        [values[:, start:end].sum(axis=1) for start, end in zip(starts, ends, strict=True)], axis=1
     )
-    weights = check_weights(sample_weight, len(scores), beside="y_pred")
-    groups.check_present(weights, "sensitive_features")
-    weights = np.ones_like(scores) if weights is None else weights
-    ones, zeros = (
-        np.average(scores, weights=weights * groups.z),
-        np.average(scores, weights=weights * (1 - groups.z)),
-    )
-    return float(ones - zeros)
 
 
-def selection_rate_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    sample_weight: Any = None,
-    positive_level: Any = None,
-    threshold: float = 0.5,
-) -> float:
-    """Return P(selected | z=1) − P(selected | z=0), the paper's SPD, with its sign.
+def _auc(part: Floats) -> float:
+    """Return the AUC of weights by [label, distinct score]."""
+    negative, positive = part
+    totals = part.sum(axis=1)
+    if not totals.all():
+        return float("nan")
+    below = np.cumsum(negative)
+    below -= negative / 2
+    return float(positive @ below / totals.prod())
 
-    A row is selected when its score exceeds the threshold; fairlearn's
-    ``demographic_parity_difference`` is the absolute value of this on 0/1 predictions.
 
-    Examples
-    --------
-    >>> selection_rate_difference(None, [0.9, 0.6, 0.7, 0.2], sensitive_features=[1, 1, 0, 0])
-    0.5
+class Key(NamedTuple):
+    """What a number is about: the metric, the group, and the threshold if it needs one."""
+
+    metric: str
+    group: str
+    threshold: float | None = None
+
+
+Values = dict[Key, float]
+
+
+def measure(tally: Tally, thresholds: Sequence[float], bins: Bins) -> Values:
+    """Return every metric of a tally; NaN where a group has no row that it needs.
+
+    A metric of decisions has one value per threshold; a row is selected when its score exceeds it.
     """
-    return score_gap(
-        y_true,
-        (_scores(y_pred) > threshold).astype(np.float64),
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        positive_level=positive_level,
-    )
+    found = _score_metrics(tally, bins)
+    for name in ("base_rate", "mean_score", "auc", "calibration_error"):
+        label = "score_gap" if name == "mean_score" else f"{name}_difference"
+        found[Key(label, BETWEEN)] = found[Key(name, "z=1")] - found[Key(name, "z=0")]
+    for threshold in thresholds:
+        cells = tally.decisions(threshold)
+        found |= _decision_metrics(cells, threshold)
+        for name in ("selection_rate", "recall", "false_positive_rate"):
+            low, high = (found[Key(name, place, threshold)] for place in PLACES[1:])
+            found[Key(f"{name}_difference", BETWEEN, threshold)] = high - low
+        for name, value in Rates.of(cells).group_metrics().items():
+            found[Key(name, BETWEEN, threshold)] = value
+    return found
 
 
-def _scores(y_pred: Any) -> Floats:
-    array, _ = read_column(y_pred, "y_pred")
-    try:
-        return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("y_pred must hold numbers: scores, or labels coded as 0 and 1") from None
+def _score_metrics(tally: Tally, bins: Bins) -> Values:
+    totals, sums = tally.totals(), tally.sums()
+    whole = totals.sum(axis=1)
+    weight, score, label = tally.binned(bins)
+    score_sum, log_p, log_q, square, distance = range(5)
+    columns = {
+        "base_rate": totals[:, 1] / whole,
+        "mean_score": sums[:, :, score_sum].sum(axis=1) / whole,
+        "auc": tally.auc(),
+        "log_loss": -(sums[:, 1, log_p] + sums[:, 0, log_q]) / whole,
+        "brier": (sums[:, 1, distance] + sums[:, 0, square]) / whole,
+        "calibration_error": np.abs(score - label).sum(axis=1) / weight.sum(axis=1),
+    }
+    return _by_place(columns, None)
+
+
+def _decision_metrics(cells: Floats, threshold: float) -> Values:
+    by_place = np.concatenate([cells.sum(axis=0, keepdims=True), cells])
+    right = by_place[:, 0, 0] + by_place[:, 1, 1]
+    selected, whole = by_place[..., 1].sum(axis=1), by_place.sum(axis=(1, 2))
+    columns = {
+        "accuracy": right / whole,
+        "precision": _share(by_place[:, 1, 1], selected),
+        "recall": _share(by_place[:, 1, 1], by_place[:, 1].sum(axis=1)),
+        "false_positive_rate": _share(by_place[:, 0, 1], by_place[:, 0].sum(axis=1)),
+        "selection_rate": selected / whole,
+    }
+    return _by_place(columns, threshold)
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+
+
+def _by_place(columns: dict[str, Floats], threshold: float | None) -> Values:
+    return {
+        Key(name, place, threshold): float(value)
+        for name, values in columns.items()
+        for place, value in zip(PLACES, values, strict=True)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Metrics and calibration of resampled rows, as one line of numbers; it can be pickled."""
+
+    sample: Sample
+    thresholds: tuple[float, ...]
+    bins: Bins
+
+    def values(self) -> Values:
+        """Return the metrics of the rows as they are."""
+        return measure(self.sample.tally(), self.thresholds, self.bins)
+
+    def __call__(self, rows: Any) -> Floats:
+        """Return the metrics, then the share of positive labels by [place, bin]."""
+        tally = self.sample.tally(rows)
+        found = list(measure(tally, self.thresholds, self.bins).values())
+        weight, _, label = tally.binned(self.bins)
+        return np.concatenate([found, _share(label.ravel(), weight.ravel())])
+
+
+def estimates(
+    values: Values, replicates: Floats | None, confidence: float = 0.95, *, signed: bool = False
+) -> dict[Key, Estimate]:
+    """Return metrics with percentile intervals of their replicates, or NaN without any.
+
+    A fairlearn metric is an absolute difference, or a ratio of at most 1, whose resamples lie on
+    one side of no difference at all; its interval is that of the signed difference or ratio, folded
+    over. The two rates of equalised odds each get half of the error that is allowed. With `signed`
+    every number is taken as it is: so are differences of metrics.
+    """
+    if replicates is None:
+        none = float("nan")
+        return {key: Estimate(value, none, none, none) for key, value in values.items()}
+    columns = dict(zip(values, replicates[:, : len(values)].T, strict=True))
+    found = {}
+    for key, value in values.items():
+        known = columns[key][~np.isnan(columns[key])]
+        se = float(np.std(known, ddof=1)) if len(known) > 1 else float("nan")
+        folded = not signed and key.metric.rpartition("_")[0] in RATES
+        ends = _folded(key, columns, confidence) if folded else percentiles(known, confidence)
+        found[key] = Estimate(float(value), se, *ends)
+    return found
+
+
+def percentiles(column: Floats, confidence: float) -> tuple[float, float]:
+    """Return the interval between two quantiles of the replicates that are known."""
+    known = column[~np.isnan(column)]
+    if len(known) < 2:
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, ((1 - confidence) / 2, (1 + confidence) / 2))
+    return float(low), float(high)
+
+
+def _folded(key: Key, columns: dict[Key, Floats], confidence: float) -> tuple[float, float]:
+    """Return the interval of a fairlearn metric from the rates that it compares."""
+    name, _, kind = key.metric.rpartition("_")
+    level = 1 - (1 - confidence) / len(RATES[name])
+    found = []
+    for rate in RATES[name]:
+        low, high = (
+            np.nan_to_num(columns[Key(rate, place, key.threshold)]) for place in PLACES[1:]
+        )
+        if kind == "difference":
+            found.append(_fold(*percentiles(high - low, level)))
+        else:
+            # (r−1)/(r+1) grows with the ratio r = high/low, and knows 0 and 1/0 too
+            both = np.where(high + low > 0, high + low, np.nan)
+            start, end = _fold(*percentiles((high - low) / both, level))
+            found.append(((1 - end) / (1 + end), (1 - start) / (1 + start)))
+    worst = max if kind == "difference" else min
+    return worst(start for start, _ in found), worst(end for _, end in found)
+
+
+def _fold(low: float, high: float) -> tuple[float, float]:
+    """Return the interval of |x| from that of x."""
+    ends = sorted((abs(low), abs(high)))
+    return (0.0 if low <= 0 <= high else ends[0]), ends[1]

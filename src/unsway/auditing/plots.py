@@ -14,8 +14,8 @@ from .tables import short
 
 if TYPE_CHECKING:
     from .audits import Audit
-    from .calibration import Calibration
     from .causal import CausalAudit
+    from .tables import Calibration
 
 _COLOURS = dict(zip(("z=0", "z=1"), GROUPS, strict=True))
 _MARKERS = {"z=0": "o", "z=1": "s"}

@@ -11,9 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Floats
 from ..effects import Estimate
+from ..effects.estimate import Progress, bootstrap
 from ..frames import make_frame
-from .measures import BETWEEN, MEANINGS, Key
+from ..rows import Rows
+from .inputs import Settings
+from .metrics import (
+    BETWEEN,
+    MEANINGS,
+    PLACES,
+    Bins,
+    Key,
+    Measurement,
+    Sample,
+    Tally,
+    Values,
+    estimates,
+    percentiles,
+)
 
 #: How a cell may begin that a spreadsheet would take for a formula.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
@@ -34,6 +50,12 @@ class Table:
     """
 
     columns: Mapping[str, Sequence[Any]]
+
+    @classmethod
+    def of(cls, records: Iterable[Mapping[str, Any]]) -> Table:
+        """Return a table of rows that all have the same names."""
+        rows = list(records)
+        return cls({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -71,8 +93,21 @@ def _safe(cell: Any) -> Any:
     return cell
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class MetricTable:
+class Tabular:
+    """A result whose numbers are one table."""
+
+    @property
+    def table(self) -> Table:
+        """The numbers as columns."""
+        raise NotImplementedError
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the table as a frame of pandas, polars or pyarrow."""
+        return self.table.to_frame(backend)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class MetricTable(Tabular):
     """Every metric with its interval, by group and threshold.
 
     Parameters
@@ -110,25 +145,16 @@ class MetricTable:
     @property
     def table(self) -> Table:
         """The same as columns: metric, group, level, threshold, the four numbers, meaning."""
-        names = {"z=0": self.levels[0], "z=1": self.levels[1]}
-        keys, found = list(self.entries), list(self.entries.values())
-        return Table(
-            {
-                "metric": [key.metric for key in keys],
-                "group": [key.group for key in keys],
-                "level": [names.get(key.group, "") for key in keys],
-                "threshold": [math.nan if k.threshold is None else k.threshold for k in keys],
-                **{
-                    name: [getattr(each, name) for each in found]
-                    for name in ("estimate", "se", "low", "high")
-                },
-                "meaning": [MEANINGS[key.metric] for key in keys],
-            }
+        return Table.of(
+            {**self.about(key), **each.to_dict(), "meaning": MEANINGS[key.metric]}
+            for key, each in self.entries.items()
         )
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per metric, group and threshold."""
-        return self.table.to_frame(backend)
+    def about(self, key: Key) -> dict[str, Any]:
+        """Return what an entry is about, for its row of a table."""
+        level = dict(zip(PLACES[1:], self.levels, strict=True)).get(key.group, "")
+        threshold = math.nan if key.threshold is None else key.threshold
+        return {"metric": key.metric, "group": key.group, "level": level, "threshold": threshold}
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return the rows ready for JSON."""
@@ -136,6 +162,133 @@ class MetricTable:
 
     def __repr__(self) -> str:
         return f"MetricTable({len(self.entries)} metrics)"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Calibration(Tabular):
+    """Scores beside labels in bins of the score; arrays are [overall, z=0, z=1] by bin.
+
+    Parameters
+    ----------
+    edges : array of shape (B+1,)
+        The bins, those of scikit-learn's `calibration_curve`.
+    weight : array of shape (3, B)
+        Rows of each bin, or their weight.
+    mean_score, positive_share : array of shape (3, B)
+        NaN in a bin without rows.
+    low, high : array of shape (3, B)
+        Interval of the share of positive labels; NaN without a bootstrap.
+    levels : tuple of str
+        What z = 0 and z = 1 stand for.
+
+    Examples
+    --------
+    >>> from unsway.auditing.metrics import Bins, Sample
+    >>> y, z = np.array([0.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
+    >>> tally = Sample.of(y, np.array([0.2, 0.2, 0.9, 0.7]), z).tally()
+    >>> found = Calibration.of(tally, Bins.of(tally.sample.scores, 2, "uniform"), ("a", "b"))
+    >>> found.mean_score[0].round(6).tolist(), found.positive_share[0].tolist()
+    ([0.2, 0.8], [0.5, 1.0])
+    """
+
+    edges: Floats
+    weight: Floats
+    mean_score: Floats
+    positive_share: Floats
+    low: Floats
+    high: Floats
+    levels: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        tally: Tally,
+        bins: Bins,
+        levels: tuple[str, ...],
+        replicates: Floats | None = None,
+        confidence: float = 0.95,
+    ) -> Calibration:
+        """Return the curves, with intervals from replicates of the shares by [place, bin]."""
+        weight, score, label = tally.binned(bins)
+        low, high = np.full((2, *weight.shape), np.nan)
+        if replicates is not None:
+            ends = [percentiles(column, confidence) for column in replicates.T]
+            low, high = (np.reshape(side, weight.shape) for side in zip(*ends, strict=True))
+        with np.errstate(invalid="ignore"):
+            return cls(
+                edges=bins.edges,
+                weight=weight,
+                mean_score=score / weight,
+                positive_share=label / weight,
+                low=low,
+                high=high,
+                levels=levels,
+            )
+
+    @property
+    def table(self) -> Table:
+        """One row per group and bin that has rows."""
+        arrays = ("weight", "mean_score", "positive_share", "low", "high")
+        return Table.of(
+            {
+                "group": PLACES[place],
+                "level": ("", *self.levels)[place],
+                "bin_low": float(self.edges[k]),
+                "bin_high": float(self.edges[k + 1]),
+                **{name: float(getattr(self, name)[place, k]) for name in arrays},
+            }
+            for place, k in np.argwhere(self.weight > 0)
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curves of both groups; return the Axes."""
+        from .plots import plot_calibration
+
+        return plot_calibration(self, ax)
+
+    def __repr__(self) -> str:
+        return f"Calibration({len(self.edges) - 1} bins, overall and by group)"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """The metrics of one model's scores.
+
+    `replicates` has a line per resample, or is None; the resamples of one seed and one z are the
+    same whatever the scores, so lines of two models are pairs.
+    """
+
+    values: Values
+    metrics: MetricTable
+    calibration: Calibration
+    replicates: Floats | None = field(repr=False)
+
+
+def measure_model(
+    p: Floats, rows: Rows, settings: Settings, progress: Progress | None = None
+) -> Measured:
+    """Measure scores on all rows, and again on each resample within the groups."""
+    sample = Sample.of(rows.y, p, rows.z, rows.weights)
+    bins = Bins.of(p, settings.calibration_bins, settings.calibration_strategy)
+    measurement = Measurement(sample, settings.thresholds, bins)
+    values, replicates = measurement.values(), None
+    if settings.n_bootstrap:
+        replicates = bootstrap(
+            measurement,
+            rows.z,
+            settings.n_bootstrap,
+            seed=settings.random_state,
+            n_jobs=settings.n_jobs,
+            progress=progress,
+        )
+    shares = None if replicates is None else replicates[:, len(values) :]
+    level = settings.confidence
+    return Measured(
+        values=values,
+        metrics=MetricTable(entries=estimates(values, replicates, level), levels=rows.groups.names),
+        calibration=Calibration.of(sample.tally(), bins, rows.groups.names, shares, level),
+        replicates=replicates,
+    )
 
 
 def plain(value: Any) -> Any:
@@ -166,6 +319,19 @@ def short(text: Any, longest: int = 32) -> str:
         return line
     half = (longest - 1) // 2
     return f"{line[:half]}…{line[-half:]}"
+
+
+def show(each: Estimate, form: str = ".4f") -> str:
+    """Return an estimate, with its interval where there is one, for a terminal.
+
+    Examples
+    --------
+    >>> show(Estimate(0.2, 0.05, 0.1, 0.3), "+.1f")
+    '+0.2 [+0.1, +0.3]'
+    """
+    if math.isnan(each.low):
+        return f"{each.estimate:{form}}"
+    return f"{each.estimate:{form}} [{each.low:{form}}, {each.high:{form}}]"
 
 
 def text_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 
 from .. import FairLGBMClassifier, FairLogisticRegression, FairXGBClassifier
 from .._typing import Floats
-from ..auditing.metrics import score_gap
+from ..auditing import score_gap
 from ..criteria import (
     NORMS,
     DirectEffect,

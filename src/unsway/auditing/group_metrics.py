@@ -1,7 +1,8 @@
-"""Differences between groups in what a decision does to them, under fairlearn's names.
+"""Differences between groups as functions of columns, with fairlearn's signatures.
 
-Each takes decisions, 0 or 1, and any number of groups. As in fairlearn, a rate over no row (the
-true positive rate of a group without a positive label) counts as 0, and a ratio 0/0 is NaN.
+Those under fairlearn's names take decisions, 0 or 1, and any number of groups. As in fairlearn, a
+rate over no row (the true positive rate of a group without a positive label) counts as 0, and a
+ratio 0/0 is NaN. `score_gap` and `selection_rate_difference` take scores, and keep the sign.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..checks import check_choice, check_length, check_weights, read_column
+from ..groups import Groups
 
 #: How the groups are compared, and how the two rates of equalised odds are put together.
 METHODS, AGGREGATIONS = ("between_groups", "to_overall"), ("worst_case", "mean")
 #: Metric → the rates that it compares between the groups.
 RATES = {
-    "demographic_parity": ("selection",),
-    "equalized_odds": ("true_positive", "false_positive"),
-    "equal_opportunity": ("true_positive",),
+    "demographic_parity": ("selection_rate",),
+    "equalized_odds": ("recall", "false_positive_rate"),
+    "equal_opportunity": ("recall",),
 }
 
 
@@ -36,13 +38,13 @@ class Rates:
 
     >>> counts = np.array([[[2.0, 0.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 2.0]]])
     >>> found = Rates.of(counts)
-    >>> found.selection.tolist(), found.true_positive.tolist()
+    >>> found.selection_rate.tolist(), found.recall.tolist()
     ([0.25, 0.75], [0.5, 1.0])
     """
 
-    selection: Floats
-    true_positive: Floats
-    false_positive: Floats
+    selection_rate: Floats
+    recall: Floats
+    false_positive_rate: Floats
     overall: Rates | None
 
     @classmethod
@@ -241,3 +243,68 @@ equalized_odds_ratio = _group_metric(
     "[1, 0, 1, 0], [1, 1, 1, 0]",
     0.0,
 )
+
+
+def score_gap(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+) -> float:
+    """Return mean(p | z=1) − mean(p | z=0) of any scores; ``y_true`` is not used.
+
+    Examples
+    --------
+    >>> score_gap(None, [1.0, 0.5, 0.25, 0.25], sensitive_features=[1, 1, 0, 0])
+    0.5
+    """
+    scores = _scores(y_pred)
+    groups = Groups.check(
+        sensitive_features, len(scores), positive_level=positive_level, beside="y_pred"
+    )
+    weights = check_weights(sample_weight, len(scores), beside="y_pred")
+    groups.check_present(weights, "sensitive_features")
+    weights = np.ones_like(scores) if weights is None else weights
+    ones, zeros = (
+        np.average(scores, weights=weights * groups.z),
+        np.average(scores, weights=weights * (1 - groups.z)),
+    )
+    return float(ones - zeros)
+
+
+def selection_rate_difference(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    positive_level: Any = None,
+    threshold: float = 0.5,
+) -> float:
+    """Return P(selected | z=1) − P(selected | z=0), the paper's SPD, with its sign.
+
+    A row is selected when its score exceeds the threshold; fairlearn's
+    ``demographic_parity_difference`` is the absolute value of this on 0/1 predictions.
+
+    Examples
+    --------
+    >>> selection_rate_difference(None, [0.9, 0.6, 0.7, 0.2], sensitive_features=[1, 1, 0, 0])
+    0.5
+    """
+    return score_gap(
+        y_true,
+        (_scores(y_pred) > threshold).astype(np.float64),
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+    )
+
+
+def _scores(y_pred: Any) -> Floats:
+    array, _ = read_column(y_pred, "y_pred")
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y_pred must hold numbers: scores, or labels coded as 0 and 1") from None

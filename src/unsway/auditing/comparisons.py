@@ -17,9 +17,18 @@ from ..effects.study import effects_of
 from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import Settings, check_rows
-from .measured import Measured, measure_model
-from .measures import Key, percentiles
-from .tables import MetricTable, Table, plain, short, text_table
+from .metrics import estimates
+from .tables import (
+    Measured,
+    MetricTable,
+    Table,
+    Tabular,
+    measure_model,
+    plain,
+    short,
+    show,
+    text_table,
+)
 
 #: Version of what `Comparison.to_dict` holds.
 SCHEMA_VERSION = 1
@@ -36,7 +45,7 @@ _SHOWN = (
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Comparison:
+class Comparison(Tabular):
     """Models beside a reference, the first of them.
 
     Parameters
@@ -70,26 +79,22 @@ class Comparison:
     @property
     def table(self) -> Table:
         """One row per model, metric, group and threshold."""
-        columns: dict[str, list[Any]] = {}
-        base = self.models[self.reference]
-        for name, difference in self.differences.items():
-            found = {
-                "model": [name] * len(difference.entries),
-                "reference": [self.reference] * len(difference.entries),
-                **{key: difference.table.columns[key] for key in ("metric", "group", "level")},
-                "threshold": difference.table.columns["threshold"],
-                "value": [each.estimate for each in self.models[name].entries.values()],
-                "reference_value": [each.estimate for each in base.entries.values()],
-                "difference": difference.table.columns["estimate"],
-                **{key: difference.table.columns[key] for key in ("se", "low", "high")},
+        base = self.models[self.reference].entries
+        return Table.of(
+            {
+                "model": name,
+                "reference": self.reference,
+                **found.about(key),
+                "value": self.models[name].entries[key].estimate,
+                "reference_value": base[key].estimate,
+                "difference": each.estimate,
+                "se": each.se,
+                "low": each.low,
+                "high": each.high,
             }
-            for key, values in found.items():
-                columns.setdefault(key, []).extend(values)
-        return Table(columns)
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per model but the first, metric, group and threshold."""
-        return self.table.to_frame(backend)
+            for name, found in self.differences.items()
+            for key, each in found.entries.items()
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, ready for JSON."""
@@ -116,35 +121,26 @@ class Comparison:
 
     def to_text(self) -> str:
         """Return the comparison for a terminal: each model's numbers, and its differences."""
-        names = list(self.models)
-        first = min((k.threshold for k in self._keys() if k.threshold is not None), default=None)
+        keys = list(self.models[self.reference].entries)
+        first = min((key.threshold for key in keys if key.threshold is not None), default=None)
         rows = []
         for name in _SHOWN:
-            key = next(k for k in self._keys() if k.metric == name and k.threshold in (None, first))
-            shown = [f"{self.models[model].entries[key].estimate:.4f}" for model in names]
-            shown += [_signed(self.differences[model].entries[key]) for model in names[1:]]
-            rows.append((name, *shown))
+            key = next(k for k in keys if k.metric == name and k.threshold in (None, first))
+            values = [f"{each.entries[key].estimate:.4f}" for each in self.models.values()]
+            differences = [show(each.entries[key], "+.4f") for each in self.differences.values()]
+            rows.append((name, *values, *differences))
         if self.left is not None:
-            shown = [f"{self.left[model].estimate:+.4f}" for model in names]
-            shown += [_signed(self.left_differences[model]) for model in names[1:]]
-            rows.append(("direct_effect_left", *shown))
-        labels = [short(name, 20) for name in names]
+            values = [f"{each.estimate:+.4f}" for each in self.left.values()]
+            differences = [show(each, "+.4f") for each in self.left_differences.values()]
+            rows.append(("direct_effect_left", *values, *differences))
+        labels = [short(name, 20) for name in self.models]
         heads = [f"{label} − {labels[0]}" for label in labels[1:]]
         lines = text_table(("", *labels, *heads), rows)
         note = [] if self.missing is None else [f"Without the direct effect left: {self.missing}."]
         return "\n".join([*lines, *note])
 
-    def _keys(self) -> list[Key]:
-        return list(self.models[self.reference].entries)
-
     def __repr__(self) -> str:
         return self.to_text()
-
-
-def _signed(each: Estimate) -> str:
-    if np.isnan(each.low):
-        return f"{each.estimate:+.4f}"
-    return f"{each.estimate:+.4f} [{each.low:+.4f}, {each.high:+.4f}]"
 
 
 def compare(
@@ -259,22 +255,12 @@ def comparison(
 
 
 def _differences(model: Measured, base: Measured, confidence: float) -> MetricTable:
-    count, none = len(model.values), float("nan")
-    found = {key: value - base.values[key] for key, value in model.values.items()}
-    if model.replicates is None or base.replicates is None:
-        entries = {key: Estimate(value, none, none, none) for key, value in found.items()}
-        return MetricTable(entries, model.metrics.levels)
-    columns = (model.replicates[:, :count] - base.replicates[:, :count]).T
-    entries = {
-        key: Estimate(value, _spread(column), *percentiles(column, confidence))
-        for (key, value), column in zip(found.items(), columns, strict=True)
-    }
-    return MetricTable(entries, model.metrics.levels)
-
-
-def _spread(column: Floats) -> float:
-    known = column[~np.isnan(column)]
-    return float(np.std(known, ddof=1)) if len(known) > 1 else float("nan")
+    values = {key: value - base.values[key] for key, value in model.values.items()}
+    replicates = None
+    if model.replicates is not None and base.replicates is not None:
+        replicates = model.replicates - base.replicates
+    entries = estimates(values, replicates, confidence, signed=True)
+    return MetricTable(entries=entries, levels=model.metrics.levels)
 
 
 def _gap_difference(difference: Floats, rows: Rows, confidence: float) -> Estimate:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unsway.auditing import groups
+from unsway.auditing import group_metrics
 
 DIFFERENCES = (
     "demographic_parity_difference",
@@ -89,7 +89,7 @@ def compute(module, name, y, decision, group, weights, method, agg):
 @settings(deadline=None, max_examples=150)
 @given(people(), st.sampled_from(NAMES), choices)
 def test_a_metric_is_what_its_definition_says(rows, name, how):
-    found = compute(groups, name, *rows, *how)
+    found = compute(group_metrics, name, *rows, *how)
     exact = rows[3] is None and how[0] == "between_groups" and how[1] == "worst_case"
     assert same(found, expected(name, *rows, *how), exact)
 
@@ -100,11 +100,13 @@ def test_a_metric_is_what_its_definition_says(rows, name, how):
 def test_a_metric_is_fairlearns(rows, name, how):
     fairlearn = pytest.importorskip("fairlearn.metrics")
     exact = rows[3] is None or all(float(weight).is_integer() for weight in rows[3])
-    assert same(compute(groups, name, *rows, *how), compute(fairlearn, name, *rows, *how), exact)
+    assert same(
+        compute(group_metrics, name, *rows, *how), compute(fairlearn, name, *rows, *how), exact
+    )
 
 
 def test_four_rows_by_hand():
-    found = {name: getattr(groups, name)(**HARD) for name in NAMES}
+    found = {name: getattr(group_metrics, name)(**HARD) for name in NAMES}
     assert found == {
         "demographic_parity_difference": 0.5,
         "demographic_parity_ratio": 0.5,
@@ -118,13 +120,13 @@ def test_four_rows_by_hand():
 @pytest.mark.parametrize("name", RATIOS)
 def test_a_ratio_is_unknown_where_nobody_is_selected(name):
     nobody = {**HARD, "y_pred": [0, 0, 0, 0]}
-    assert math.isnan(getattr(groups, name)(**nobody))
+    assert math.isnan(getattr(group_metrics, name)(**nobody))
 
 
 def test_labels_of_minus_one_and_one_are_those_of_zero_and_one():
     other = {**HARD, "y_true": [-1, 1, -1, 1], "y_pred": [True, True, False, True]}
     for name in NAMES:
-        assert getattr(groups, name)(**other) == getattr(groups, name)(**HARD)
+        assert getattr(group_metrics, name)(**other) == getattr(group_metrics, name)(**HARD)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -143,7 +145,7 @@ def test_labels_of_minus_one_and_one_are_those_of_zero_and_one():
     ids=["scores", "words", "short", "one_group", "mixed", "no_z", "no_weight", "method"],
 )
 def test_bad_input_is_refused(name, change, error, message):
-    call = getattr(groups, name)
+    call = getattr(group_metrics, name)
     if error is None:  # NumPy makes strings of numbers in a list that holds both
         assert call(**{**HARD, **change}) >= 0
         return
@@ -153,10 +155,10 @@ def test_bad_input_is_refused(name, change, error, message):
 
 def test_an_unknown_way_to_put_two_rates_together_is_refused():
     with pytest.raises(ValueError, match="unknown agg 'sum'"):
-        groups.equalized_odds_ratio(**HARD, agg="sum")
+        group_metrics.equalized_odds_ratio(**HARD, agg="sum")
 
 
 def test_groups_that_cannot_be_sorted_are_refused():
     mixed = np.array(["a", 1, "b", 2], dtype=object)
     with pytest.raises(TypeError, match="mixes types"):
-        groups.demographic_parity_ratio(**{**HARD, "sensitive_features": mixed})
+        group_metrics.demographic_parity_ratio(**{**HARD, "sensitive_features": mixed})
