@@ -23,7 +23,7 @@ from unsway import (
     Objective,
     make_synthetic,
 )
-from unsway.core.fused import FusedDerivatives
+from unsway.core.derivatives import BoostingDerivatives
 from unsway.criteria import FittedCriterion
 from unsway.datasets import load_adult
 from unsway.folds import hold_out
@@ -43,7 +43,7 @@ def xgboost_rounds(
         "objective": "binary:logistic", "base_score": 0.5, "eta": 0.1, "max_depth": depth,
         "nthread": THREADS, "disable_default_eval_metric": True,
     }  # fmt: skip
-    derivatives = FusedDerivatives(objective, learning_rate=0.1)
+    derivatives = BoostingDerivatives(objective, learning_rate=0.1)
 
     def built_in() -> None:
         booster = xgboost.Booster(params, cache=[rows])
@@ -69,7 +69,7 @@ def lightgbm_rounds(
         "num_threads": THREADS, "boost_from_average": False,
     }  # fmt: skip
     rows = lightgbm.Dataset(X, y, params=params, free_raw_data=False).construct()
-    derivatives = FusedDerivatives(objective, learning_rate=0.1)
+    derivatives = BoostingDerivatives(objective, learning_rate=0.1)
 
     def built_in() -> None:
         booster = lightgbm.Booster({**params, "objective": "binary"}, rows)
@@ -90,7 +90,9 @@ def round_rows() -> Iterator[tuple[str, ...]]:
     noise = np.random.default_rng(0).standard_normal((len(people.y), 4))
     X, y = np.hstack([people.X, noise]).astype(np.float32), people.y.astype(np.float64)
     objective = _objective(people).at(STRENGTH)
-    memory = peak_bytes(lambda: FusedDerivatives(objective)(np.zeros(len(y), np.float32), STRENGTH))
+    memory = peak_bytes(
+        lambda: BoostingDerivatives(objective)(np.zeros(len(y), np.float32), STRENGTH)
+    )
     for depth in (6, 2):
         for engine, rounds in (("xgboost", xgboost_rounds), ("lightgbm", lightgbm_rounds)):
             seconds = interleave(rounds(X, people.y, objective, depth), repeats=5)

@@ -23,7 +23,7 @@ from tables import append_table, median_ratio, write_table
 
 from unsway.core import Distance, LogLoss, Objective, Penalty
 from unsway.models.cuda import MANY_ROWS, CudaDerivatives, DeviceGrower
-from unsway.models.cuda_place import place_of
+from unsway.models.cuda_device import place_of
 from unsway.tables import CodedTable, EngineTable
 
 COLUMNS, DEPTH, ETA, STRENGTH = 20, 6, 0.1, 0.9

@@ -7,7 +7,7 @@ import pytest
 from contracts import assert_close, by_jax, by_torch, numerical_derivative
 
 from unsway.core import LogLoss, Objective, SquaredError
-from unsway.core.fused import FusedDerivatives
+from unsway.core.derivatives import BoostingDerivatives
 
 LOSSES = {"log_loss": LogLoss(), "squared_error": SquaredError()}
 MARGIN = np.array([-30.0, -2.0, -0.3, 0.0, 0.7, 5.0, 30.0])
@@ -105,7 +105,7 @@ def test_boosters_get_the_derivatives_of_the_objective(loss):
     y, shift = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.3, -0.2, 0.4, -0.1])
     margin = np.array([0.5, -1.0, 2.0, 0.1])
     objective = Objective(loss, y, shift=shift, strength=0.6)
-    gradient, curvature = FusedDerivatives(objective)(margin.astype(np.float32), strength=0.6)
+    gradient, curvature = BoostingDerivatives(objective)(margin.astype(np.float32), strength=0.6)
     expansion = objective.expand(margin)
     assert_close(gradient, expansion.gradient, 1e-6)
     assert_close(curvature, expansion.utility_curvature, 1e-6)

@@ -24,9 +24,9 @@ from cuda_on_host import HostDevice, compiler, cupy_on_host
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
 from unsway.core import Penalty
-from unsway.core.fused import BOOSTING_CURVATURES, FusedDerivatives
+from unsway.core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from unsway.extras import MissingExtraError
-from unsway.models import cuda, cuda_place
+from unsway.models import cuda, cuda_device
 from unsway.models import xgboost as xgboost_engine
 from unsway.models.cuda import CudaDerivatives, CudaLosses, DeviceGrower
 from unsway.models.xgboost import engine_params
@@ -75,7 +75,7 @@ def device(request, kernels, monkeypatch):
     if request.param == "host":
         stand_in = cupy_on_host(kernels)
         monkeypatch.setitem(sys.modules, "cupy", stand_in)
-        monkeypatch.setattr(cuda_place, "require_cuda", lambda: stand_in)
+        monkeypatch.setattr(cuda_device, "require_cuda", lambda: stand_in)
         monkeypatch.setattr(xgboost_engine, "engine_params", params_of_a_booster_on_the_cpu)
     return request.param
 
@@ -99,7 +99,7 @@ def objective_at(criterion, people, weights):
 
 def assert_same_derivatives(objective, margins, curvature, strength):
     """The device's derivatives are those of the host, call by call, to single precision."""
-    expected = FusedDerivatives(objective, curvature, 0.3)
+    expected = BoostingDerivatives(objective, curvature, 0.3)
     found = CudaDerivatives(objective, curvature, 0.3)
     for margin in margins:
         ours = found(arrays().asarray(margin), strength)
@@ -321,7 +321,7 @@ def test_memory_comes_from_the_drivers_pool_and_settings_are_put_back(monkeypatc
     monkeypatch.setattr(xgboost, "set_config", lambda **given: told.update(given))
     cupy = cupy_on_host(tmp_path)
     runtime = cupy.cuda.runtime
-    place = cuda_place.Place(cupy, cupy.cuda.Device())
+    place = cuda_device.Place(cupy, cupy.cuda.Device())
     with place, place:  # nested, as where a grower is made
         assert told["use_cuda_async_pool"]
         assert runtime.memPoolGetAttribute("pool", 4) > 10**15
@@ -335,7 +335,7 @@ def test_an_xgboost_without_the_pool_takes_memory_as_ever(built, monkeypatch, tm
     monkeypatch.setattr(xgboost, "get_config", lambda: {"use_cuda_async_pool": False})
     monkeypatch.setattr(xgboost, "set_config", pytest.fail)
     cupy = cupy_on_host(tmp_path)
-    with cuda_place.Place(cupy, cupy.cuda.Device()):
+    with cuda_device.Place(cupy, cupy.cuda.Device()):
         assert cupy.cuda.runtime.memPoolGetAttribute("pool", 4) == 0
 
 

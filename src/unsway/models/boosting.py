@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from .._typing import Floats
 from ..checks import check_choice
 from ..core import Losses, Objective, Schedule, Step
-from ..core.fused import BOOSTING_CURVATURES, FusedDerivatives
+from ..core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from ..core.schedule import Run
 from ..criteria import choose_strength
 from .engine import BoosterSettings, Engine, Grower
@@ -45,7 +45,7 @@ class Boosting:
     """
 
     grower: Grower
-    derivatives: FusedDerivatives
+    derivatives: BoostingDerivatives
     validation: Objective
     rounds: int = 0
     history: dict[str, dict[str, list[float]]] = field(default_factory=dict)

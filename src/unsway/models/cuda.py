@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..core import Losses, Objective
-from ..core.fused import FusedDerivatives, Singles, in_single_precision
+from ..core.derivatives import BoostingDerivatives, Singles, in_single_precision
 from ..extras import load
 from ..tables import CodedTable
 from .boosting import Boosting
 from .cuda_calls import BoosterCalls
-from .cuda_place import place_of
+from .cuda_device import place_of
 from .cuda_trees import TreeAdder, is_simple, nodes_of
 from .engine import Derivatives
 from .training import Part
@@ -258,8 +258,8 @@ class DeviceGrower:
         return self._newest[1]
 
 
-class CudaDerivatives(FusedDerivatives):
-    """The derivatives of `FusedDerivatives`, by two kernels on the device of the margin.
+class CudaDerivatives(BoostingDerivatives):
+    """The derivatives of `BoostingDerivatives`, by two kernels on the device of the margin.
 
     The first kernel sums over the rows, in double precision and in a fixed order; the second reads
     them again and writes gradient and curvature. Scores are computed twice rather than stored.

@@ -18,7 +18,7 @@ import numpy as np
 from .._typing import Floats, Mask
 from ..checks import check_integer
 from ..core import Objective
-from ..core.fused import FusedDerivatives, in_single_precision
+from ..core.derivatives import BoostingDerivatives, in_single_precision
 from ..criteria import FittedCriterion
 from ..folds import row_keys, uniforms
 from ..groups import find_copies, level_extremes, refuse_copy
@@ -116,7 +116,7 @@ def fit_rows(
         other = training_matrix(
             params, feed_of(files, model.table_, held, rows.weights), bins_of=first
         )
-        derivatives = FusedDerivatives(train, model.curvature, learning_rate(model))
+        derivatives = BoostingDerivatives(train, model.curvature, learning_rate(model))
         grower = XGBoostGrower(params, first, other)
         train_booster(model, Boosting(grower, derivatives, validation))
     return FittedRows(fitted, held)

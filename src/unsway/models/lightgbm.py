@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.fused import FusedDerivatives
+from ..core.derivatives import BoostingDerivatives
 from ..extras import load
 from ..tables import CodedTable, EngineTable
 from .boosting import BoostedClassifier, Boosting
@@ -208,7 +208,7 @@ class LightGBM:
             params["num_threads"] = settings.n_jobs
         # LightGBM bins rows without their weights
         grower = LightGBMGrower(params, train.rows.X, validation.rows.X)
-        derivatives = FusedDerivatives(train.objective(), settings.curvature, learning_rate)
+        derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
         return Boosting(grower, derivatives, validation.objective())
 
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from ..core import check_strength
-from ..core.fused import FusedDerivatives, Singles
+from ..core.derivatives import BoostingDerivatives, Singles
 from ..criteria import FairTarget, choose_strength, fit_criterion
 from ..rows import Rows
 from ..tables import check_table
@@ -23,13 +23,13 @@ class TrainingObjective:
 
     Parameters
     ----------
-    derivatives : FusedDerivatives
+    derivatives : BoostingDerivatives
         The objective on the training rows.
     strength : float
         λ; may be set to another value between rounds.
     """
 
-    def __init__(self, derivatives: FusedDerivatives, strength: float) -> None:
+    def __init__(self, derivatives: BoostingDerivatives, strength: float) -> None:
         check_strength(strength, shifted=derivatives.objective.shift is not None)
         self.derivatives = derivatives
         self.strength = strength
@@ -104,7 +104,7 @@ def xgboost_objective(
         positive_level=positive_level,
     )
     objective = fit_criterion(criterion, rows).objective(rows)
-    return TrainingObjective(FusedDerivatives(objective, curvature, learning_rate), strength)
+    return TrainingObjective(BoostingDerivatives(objective, curvature, learning_rate), strength)
 
 
 def lightgbm_objective(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.fused import FusedDerivatives
+from ..core.derivatives import BoostingDerivatives
 from ..extras import load
 from ..tables import CodedTable, EngineTable
 from .boosting import BoostedClassifier, Boosting
@@ -121,7 +121,7 @@ class XGBoost:
         xgboost()
         device = cuda_device(params)
         if device is not None:
-            from .cuda_place import place_of
+            from .cuda_device import place_of
 
             place_of(device)
 
@@ -141,7 +141,7 @@ class XGBoost:
             )
         rows = training_matrix(params, train.rows.X, train.rows.weights)
         others = training_matrix(params, validation.rows.X, bins_of=rows)
-        derivatives = FusedDerivatives(train.objective(), settings.curvature, learning_rate)
+        derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
         return Boosting(XGBoostGrower(params, rows, others), derivatives, validation.objective())
 
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:

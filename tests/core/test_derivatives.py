@@ -20,15 +20,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unsway import Parity
-from unsway.core import CURVATURES, diagonal, fused
-from unsway.core.fused import FusedDerivatives
+from unsway.core import CURVATURES, diagonal
+from unsway.core import derivatives as home
+from unsway.core.derivatives import BoostingDerivatives
 
 each_curvature = pytest.mark.parametrize("curvature", CURVATURES)
 
 
 def both_ways(objective, margin, curvature, learning_rate=0.3):
-    """Return gradient and curvature of the fused code, and those of the plain one."""
-    found = FusedDerivatives(objective, curvature, learning_rate)(margin, objective.strength)
+    """Return gradient and curvature of the blockwise code, and those of the plain one."""
+    found = BoostingDerivatives(objective, curvature, learning_rate)(margin, objective.strength)
     expansion = objective.expand(margin.astype(float))
     expected = expansion.gradient, diagonal(objective, expansion, curvature, learning_rate)
     return found, expected
@@ -50,7 +51,7 @@ def assert_same(objective, margin, curvature, learning_rate=0.3):
 def test_derivatives_equal_those_of_the_objective(curvature, case, block_rows, rate):
     objective, margin = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fused, "_BLOCK_ROWS", block_rows)
+        patch.setattr(home, "_BLOCK_ROWS", block_rows)
         assert_same(objective, margin.astype(np.float32), curvature, rate)
 
 
@@ -68,9 +69,9 @@ def test_derivatives_are_exact_for_every_criterion(criterion, curvature, weighte
 def test_the_size_of_a_block_does_not_matter(block_rows, monkeypatch):
     people = make_people(60)
     objective = objective_of(penalty_of(CRITERIA["direct effect (2,1)"], people), people.y, 0.9)
-    whole = [part.copy() for part in FusedDerivatives(objective)(people.margin, 0.9)]
-    monkeypatch.setattr(fused, "_BLOCK_ROWS", block_rows)
-    for one, other in zip(FusedDerivatives(objective)(people.margin, 0.9), whole, strict=True):
+    whole = [part.copy() for part in BoostingDerivatives(objective)(people.margin, 0.9)]
+    monkeypatch.setattr(home, "_BLOCK_ROWS", block_rows)
+    for one, other in zip(BoostingDerivatives(objective)(people.margin, 0.9), whole, strict=True):
         assert_close(one, other, 1e-6)
 
 
@@ -78,7 +79,7 @@ def test_single_and_double_margins_give_the_same():
     people = make_people(100, seed=2)
     objective = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
     margin = people.margin.astype(np.float32)
-    derivatives = FusedDerivatives(objective)
+    derivatives = BoostingDerivatives(objective)
     single = [part.copy() for part in derivatives(margin, 0.9)]
     double = derivatives(margin.astype(np.float64), 0.9)
     for one, other in zip(single, double, strict=True):
@@ -88,7 +89,7 @@ def test_single_and_double_margins_give_the_same():
 def test_each_call_brings_its_own_strength():
     people = make_people(50, seed=3)
     objective = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.0)
-    derivatives = FusedDerivatives(objective)
+    derivatives = BoostingDerivatives(objective)
     for strength in (0.0, 0.5, 0.975):
         gradient, _ = derivatives(people.margin, strength)
         assert_close(gradient, objective.at(strength).expand(people.margin).gradient, 1e-5)
@@ -97,7 +98,7 @@ def test_each_call_brings_its_own_strength():
 def test_the_statistics_are_those_of_the_margin():
     people = make_people(500, seed=4)
     objective = objective_of(penalty_of(CRITERIA["direct effect (2,1)"], people), people.y, 0.5)
-    derivatives = FusedDerivatives(objective)
+    derivatives = BoostingDerivatives(objective)
     derivatives(people.margin, 0.5)
     assert_close(derivatives.statistics, objective.penalty.statistics(people.scores), 1e-5)
 
@@ -108,13 +109,13 @@ def test_derivatives_are_finite_in_the_far_tails(curvature):
     margin = np.linspace(-500, 500, 60, dtype=np.float32)
     for criterion in CRITERIA.values():
         objective = objective_of(penalty_of(criterion, people), people.y, 0.975)
-        for part in FusedDerivatives(objective, curvature)(margin, 0.975):
+        for part in BoostingDerivatives(objective, curvature)(margin, 0.975):
             assert np.isfinite(part).all()
 
 
 def test_both_are_single_precision_and_live_in_the_same_buffers():
     people = make_people(30)
-    derivatives = FusedDerivatives(
+    derivatives = BoostingDerivatives(
         objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0)
     )
     first, second = derivatives(people.margin, 0.5), derivatives(people.margin, 0.9)
@@ -125,7 +126,7 @@ def test_both_are_single_precision_and_live_in_the_same_buffers():
 def test_a_pickle_gives_the_same_and_leaves_the_buffers_behind():
     people = make_people(2_000, seed=6)
     objective = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
-    derivatives = FusedDerivatives(objective, "exact", 0.1)
+    derivatives = BoostingDerivatives(objective, "exact", 0.1)
     data = pickle.dumps(derivatives)
     again = pickle.loads(data)  # noqa: S301
     for one, other in zip(again(people.margin, 0.9), derivatives(people.margin, 0.9), strict=True):
@@ -139,7 +140,7 @@ def test_an_unknown_curvature_is_refused_with_the_choices():
     with pytest.raises(
         ValueError, match=r"unknown curvature 'gauss'; choose from adaptive, bound, exact"
     ):
-        FusedDerivatives(objective, "gauss")
+        BoostingDerivatives(objective, "gauss")
 
 
 @pytest.mark.parametrize("strength", [-0.1, 1.0, np.nan])
@@ -147,7 +148,7 @@ def test_a_strength_outside_its_range_is_refused(strength):
     people = make_people(20)
     objective = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.9)
     with pytest.raises(ValueError, match="strength must be at least 0 and below 1"):
-        FusedDerivatives(objective)(people.margin, strength)
+        BoostingDerivatives(objective)(people.margin, strength)
 
 
 def parity_objective():
@@ -159,15 +160,15 @@ def parity_objective():
 def test_adaptive_starts_as_the_bound():
     objective, direction = parity_objective()
     margin = direction.astype(np.float32)
-    bound = FusedDerivatives(objective, "bound", 0.3)(margin, 0.9)[1].copy()
+    bound = BoostingDerivatives(objective, "bound", 0.3)(margin, 0.9)[1].copy()
     np.testing.assert_array_equal(
-        FusedDerivatives(objective, "adaptive", 0.3)(margin, 0.9)[1], bound
+        BoostingDerivatives(objective, "adaptive", 0.3)(margin, 0.9)[1], bound
     )
 
 
 def test_adaptive_lengthens_its_step_while_the_penalty_falls_and_shortens_it_when_it_rises():
     objective, direction = parity_objective()
-    adaptive = FusedDerivatives(objective, "adaptive", 0.3)
+    adaptive = BoostingDerivatives(objective, "adaptive", 0.3)
     seen = []
     for size in (2.0, 1.5, 1.0, 1.4, 3.0):
         adaptive((size * direction).astype(np.float32), 0.9)
@@ -177,7 +178,7 @@ def test_adaptive_lengthens_its_step_while_the_penalty_falls_and_shortens_it_whe
 
 def test_adaptive_curvature_is_never_above_the_bound():
     objective, direction = parity_objective()
-    adaptive, bound = (FusedDerivatives(objective, name, 0.3) for name in ("adaptive", "bound"))
+    adaptive, bound = (BoostingDerivatives(objective, name, 0.3) for name in ("adaptive", "bound"))
     for size in np.linspace(3, 0.1, 40):
         margin = (size * direction).astype(np.float32)
         found, most = adaptive(margin, 0.9)[1].copy(), bound(margin, 0.9)[1]
@@ -187,7 +188,7 @@ def test_adaptive_curvature_is_never_above_the_bound():
 
 def test_the_columns_are_kept_in_single_precision_only():
     objective, _ = parity_objective()
-    kept = FusedDerivatives(objective).objective
+    kept = BoostingDerivatives(objective).objective
     assert {kept.penalty.matrix.dtype, kept.target.dtype} == {np.dtype(np.float32)}
     assert kept.total_weight == objective.total_weight
 
@@ -198,7 +199,7 @@ def test_the_columns_are_kept_in_single_precision_only():
 def test_shifted_labels_beyond_one_block_have_the_objectives_derivatives(
     curvature, weighted, strength
 ):
-    people = make_people(fused._BLOCK_ROWS + 1_000, seed=7)
+    people = make_people(home._BLOCK_ROWS + 1_000, seed=7)
     objective = shifted_objective(people, strength, people.weights if weighted else None)
     assert_same(objective, people.margin.astype(np.float32), curvature)
 
@@ -207,17 +208,17 @@ def test_shifted_labels_beyond_one_block_have_the_objectives_derivatives(
 def test_the_size_of_a_block_does_not_matter_to_shifted_labels(block_rows, monkeypatch):
     people = make_people(60)
     objective = shifted_objective(people)
-    whole = [part.copy() for part in FusedDerivatives(objective)(people.margin, 1.0)]
-    monkeypatch.setattr(fused, "_BLOCK_ROWS", block_rows)
-    for one, other in zip(FusedDerivatives(objective)(people.margin, 1.0), whole, strict=True):
+    whole = [part.copy() for part in BoostingDerivatives(objective)(people.margin, 1.0)]
+    monkeypatch.setattr(home, "_BLOCK_ROWS", block_rows)
+    for one, other in zip(BoostingDerivatives(objective)(people.margin, 1.0), whole, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_shifted_labels_without_strength_are_the_labels_to_the_last_bit():
     people = make_people(500, seed=8)
     parity = objective_of(penalty_of(CRITERIA["parity"], people), people.y, 0.0)
-    shifted = FusedDerivatives(shifted_objective(people), "adaptive")(people.margin, 0.0)
-    plain = FusedDerivatives(parity, "adaptive")(people.margin, 0.0)
+    shifted = BoostingDerivatives(shifted_objective(people), "adaptive")(people.margin, 0.0)
+    plain = BoostingDerivatives(parity, "adaptive")(people.margin, 0.0)
     for one, other in zip(shifted, plain, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -225,8 +226,8 @@ def test_shifted_labels_without_strength_are_the_labels_to_the_last_bit():
 def test_every_choice_of_curvature_is_the_same_for_shifted_labels():
     people = make_people(100, seed=9)
     found = [
-        FusedDerivatives(shifted_objective(people), name, 0.1)(people.margin, 1.0)[1]
-        for name in fused.BOOSTING_CURVATURES
+        BoostingDerivatives(shifted_objective(people), name, 0.1)(people.margin, 1.0)[1]
+        for name in home.BOOSTING_CURVATURES
     ]
     assert_close(found[0], people.scores * (1 - people.scores), 1e-6)
     for other in found[1:]:
@@ -235,7 +236,7 @@ def test_every_choice_of_curvature_is_the_same_for_shifted_labels():
 
 def test_a_pickle_of_shifted_labels_gives_the_same():
     people = make_people(200, seed=6)
-    derivatives = FusedDerivatives(shifted_objective(people, 0.7, people.weights), "bound", 0.1)
+    derivatives = BoostingDerivatives(shifted_objective(people, 0.7, people.weights), "bound", 0.1)
     again = pickle.loads(pickle.dumps(derivatives))  # noqa: S301
     for one, other in zip(again(people.margin, 1.0), derivatives(people.margin, 1.0), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -246,4 +247,4 @@ def test_a_pickle_of_shifted_labels_gives_the_same():
 def test_a_strength_outside_its_range_is_refused_for_shifted_labels_too(strength):
     people = make_people(20)
     with pytest.raises(ValueError, match="strength must be at least 0 and at most 1"):
-        FusedDerivatives(shifted_objective(people))(people.margin, strength)
+        BoostingDerivatives(shifted_objective(people))(people.margin, strength)

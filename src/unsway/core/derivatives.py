@@ -23,7 +23,7 @@ _LENGTHEN, _SHORTEN = 0.95, 4.0
 _SMALLEST_DAMPING = 0.1
 
 
-class FusedDerivatives:
+class BoostingDerivatives:
     """Gradient and diagonal curvature of W·f at a margin, as `Objective` and `diagonal` give them.
 
     A booster asks for both once a round, so they must cost little beside growing a tree. Two passes
@@ -58,7 +58,7 @@ class FusedDerivatives:
     >>> parity = Penalty(A, Distance.of(["match"], np.zeros(1)), names=("gap",))
     >>> y = np.array([1.0, 1.0, 0.0, 0.0])
     >>> objective = Objective(LogLoss(), y, penalty=parity, strength=0.5)
-    >>> gradient, curvature = FusedDerivatives(objective)(np.zeros(4, np.float32), strength=0.5)
+    >>> gradient, curvature = BoostingDerivatives(objective)(np.zeros(4, np.float32), strength=0.5)
     >>> gradient.tolist(), curvature.tolist()
     ([-0.25, -0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25])
     """
@@ -88,7 +88,7 @@ class FusedDerivatives:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.objective, self.curvature, self.learning_rate)  # no buffers
 
-    def fork(self) -> FusedDerivatives:
+    def fork(self) -> BoostingDerivatives:
         """Return the same in its present state; the two share their buffers, and take turns."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
