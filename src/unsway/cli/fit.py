@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 import numpy as np
-from scipy.special import logit
 from sklearn.metrics import log_loss
 
 from .. import FairLGBMClassifier, FairLogisticRegression, FairXGBClassifier
@@ -35,6 +34,7 @@ from ..models.folder import TrainingRoles, check_model_folder, save_model_folder
 from ..models.logistic import check_regression
 from ..models.training import fit_for
 from ..rows import Rows
+from ..sweeps.measures import fairness_of
 from .console import Steps, say, show_table, steps
 from .flags import RoleFlags, role_options, take_roles
 from .low_memory import check_files, train_from_files
@@ -149,9 +149,7 @@ def fit(
 ) -> None:  # fmt: skip
     """Train a model on a CSV or Parquet FILE and write it to a folder."""
     degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
-    settings = {name: value for name, value in degrees.items() if value is not None}
-    criterion = criterion or ("direct-effect" if settings else "fair-target")
-    chosen = make_criterion(criterion, settings, seed=seed)
+    criterion, chosen = make_criterion(criterion, degrees, seed=seed)
     strength = choose_strength(chosen, strength)
     classifier = make_classifier(engine, params, strength=strength, seed=seed, threads=threads)
     check_model_folder(output, overwrite=overwrite)
@@ -201,16 +199,16 @@ def _from_files(
     return rows, roles, fitted, Fitted(classifier, None, scores), parts
 
 
-def make_criterion(name: str, settings: dict[str, Any], *, seed: int) -> Any:
-    """Return a criterion by its name on the command line."""
-    if name == "fair-target" and not settings:
-        return FairTarget(random_state=seed)
+def make_criterion(name: str | None, degrees: dict[str, Any], *, seed: int) -> tuple[str, Any]:
+    """Return a criterion and its name on the command line; degrees ask for the direct effect."""
+    settings = {each: value for each, value in degrees.items() if value is not None}
+    name = name or ("direct-effect" if settings else "fair-target")
     if name == "direct-effect":
-        return DirectEffect(**settings, propensity=Propensity(random_state=seed))
+        return name, DirectEffect(**settings, propensity=Propensity(random_state=seed))
     if settings:
         flag = "--" + next(iter(settings)).replace("_", "-")
         raise click.UsageError(f"{flag} belongs to --criterion direct-effect, not to {name}")
-    return GROUP_CRITERIA[name]()
+    return name, FairTarget(random_state=seed) if name == "fair-target" else GROUP_CRITERIA[name]()
 
 
 def make_classifier(
@@ -240,9 +238,7 @@ def train(
     classifier.criterion = criterion
     given = {"sensitive_features": rows.z.astype(int), "sample_weight": rows.weights}
     if not hasattr(classifier, "callback"):
-        features = features_of_table(rows.X)
-        matrix, names = one_hot(rows.X, features)
-        refuse_sensitive_level(matrix, names, rows)
+        matrix, features = one_hot_rows(rows)
         classifier.fit(matrix, rows.y.astype(int), **given)
         return Fitted(classifier, features, classifier.predict_proba(matrix)[:, 1])
     classifier.callback = on_step
@@ -260,8 +256,7 @@ def measure(
     gap = {"sensitive_features": z, "sample_weight": weights}
     fairness = {}
     if not objective.is_plain:
-        margin = logit(p.clip(1e-15, 1 - 1e-15))
-        fairness[objective.fairness_name] = objective.losses(margin).penalty
+        fairness[objective.fairness_name] = fairness_of(objective, p)
     return {
         "rows": len(part),
         "z1": int(z.sum()),
@@ -290,14 +285,17 @@ def _length(model: Any) -> dict[str, int]:
     return {"newton_steps": int(model.n_iter_[0])}
 
 
-def refuse_sensitive_level(matrix: Floats, names: Sequence[str], rows: Rows) -> None:
-    """Raise if a one-hot column is the sensitive attribute itself."""
+def one_hot_rows(rows: Rows) -> tuple[Floats, tuple[Feature, ...]]:
+    """Return covariates for a linear model; raise if a column is the sensitive attribute itself."""
+    features = features_of_table(rows.X)
+    matrix, names = one_hot(rows.X, features)
     copies = find_copies(level_extremes(matrix, rows.groups.codes, len(rows.groups.levels)))
     if len(copies):
         raise ValueError(
             f"{names[copies[0]]!r} is the same as the sensitive column in every row; leave that "
             "column out with --drop"
         )
+    return matrix, features
 
 
 def _on_step(progress: Steps) -> Callable[[Any], None]:

@@ -53,6 +53,19 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def parse_numbers(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> tuple[float, ...] | None:
+    """Return the numbers a user wrote as ``0,0.5,0.9``."""
+    if value is None:
+        return None
+    try:
+        return tuple(float(part) for part in value.split(","))
+    except ValueError:
+        message = f"{value!r} is no list of numbers such as 0,0.5,0.9"
+        raise click.BadParameter(message, context, option) from None
+
+
 def take_roles(
     table: Any, flags: RoleFlags, *, numeric_target: bool = False
 ) -> tuple[Rows, TrainingRoles]:

@@ -18,19 +18,15 @@ from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
 from ..models.features import Feature, align, features_of_table, one_hot
 from ..models.folder import TrainingRoles
+from ..paper.plots import to_bytes
 from ..rows import Rows
 from ..sweeps import Choice, Frontier, Point, Store
 from ..sweeps import frontier as sweep
 from ..sweeps.inputs import check_strengths
-from ..sweeps.plots import check_installed, frontier_svg
+from ..sweeps.plots import check_installed
 from .console import Steps, note, say, show_table, steps
-from .fit import (
-    make_classifier,
-    make_criterion,
-    model_options,
-    refuse_sensitive_level,
-)
-from .flags import RoleFlags, role_options, take_roles
+from .fit import make_classifier, make_criterion, model_options, one_hot_rows
+from .flags import RoleFlags, parse_numbers, role_options, take_roles
 from .table_files import read_table, refuse_row_names, write_table
 
 #: Lines of the printed table at most; frontier.csv has all.
@@ -48,24 +44,11 @@ class OneHot:
         return one_hot(X, self.features)[0]
 
 
-def parse_strengths(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> tuple[float, ...] | None:
-    """Return the strengths a user wrote as ``0,0.5,0.9``."""
-    if value is None:
-        return None
-    try:
-        return tuple(float(part) for part in value.split(","))
-    except ValueError:
-        message = f"{value!r} is no list of numbers such as 0,0.5,0.9"
-        raise click.BadParameter(message, context, option) from None
-
-
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @role_options
 @model_options
-@click.option("--strengths", callback=parse_strengths, metavar="λ,λ,…",
+@click.option("--strengths", callback=parse_numbers, metavar="λ,λ,…",
               help="0 to 1 by 0.05 for fair targets and 0 to 0.975 by 0.025 for a penalty; may "
                    "grow from run to run.")  # fmt: skip
 @click.option("--test", "test_file", type=click.Path(path_type=Path),
@@ -99,10 +82,8 @@ def frontier(
     if choose is not None and any(limit is not None for limit in limits.values()):
         raise click.UsageError("--choose knee takes no limit; give either")
     degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
-    settings = {name: value for name, value in degrees.items() if value is not None}
-    name = criterion or ("direct-effect" if settings else "fair-target")
     classifier = make_classifier(engine, params, strength=0.0, seed=seed, threads=threads)
-    classifier.criterion = make_criterion(name, settings, seed=seed)
+    name, classifier.criterion = make_criterion(criterion, degrees, seed=seed)
     chosen = check_strengths(classifier, strengths)
     check_installed()
     flags = RoleFlags(target, positive, sensitive, drop, weights)
@@ -121,12 +102,7 @@ def _read(file: Path, flags: RoleFlags, engine: str) -> tuple[Rows, TrainingRole
     """Return the rows of the table, their roles, and how a linear model takes them."""
     rows, roles = take_roles(read_table(file), flags)
     refuse_row_names(rows.X)
-    if engine != "logistic":
-        return rows, roles, None
-    features = features_of_table(rows.X)
-    matrix, names = one_hot(rows.X, features)
-    refuse_sensitive_level(matrix, names, rows)
-    return rows, roles, OneHot(features)
+    return rows, roles, OneHot(one_hot_rows(rows)[1]) if engine == "logistic" else None
 
 
 def _split(
@@ -203,7 +179,8 @@ def _finish(
         fairness = "score_gap"
         note("the direct effect left is not known: the choice goes by the gap of the scores")
     choice = found.select(rule, **limits, fairness=fairness)  # type: ignore[arg-type]
-    write_atomically(store.path / "frontier.svg", frontier_svg(found, fairness, choice))
+    figure = found.plot(y=fairness, choice=choice).figure
+    write_atomically(store.path / "frontier.svg", to_bytes(figure, "svg"))
     write_folder_atomically(store.path / "chosen", store.model_folder(choice.strength))
     if not quiet:
         _print(found, choice, title)

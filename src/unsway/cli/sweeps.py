@@ -15,16 +15,15 @@ from ..paper.claims import Claim
 from ..paper.plots import to_bytes
 from ..paper.synthetic import STRENGTHS
 from .console import say, show_table
+from .flags import parse_numbers
 
 
 def parse_strengths(
     context: click.Context, option: click.Parameter, value: str | None
 ) -> tuple[float, ...]:
     """Return the strengths a user wrote as ``0,0.5,0.9``, in increasing order, each once."""
-    if value is None:
-        return STRENGTHS
+    strengths = sorted(set(parse_numbers(context, option, value) or STRENGTHS))
     try:
-        strengths = sorted({float(part) for part in value.split(",")})
         for strength in strengths:
             check_strength(strength)
     except ValueError as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..colours import BLACK, BLUE, GREY, VERMILION
 from ..extras import load
@@ -55,26 +56,16 @@ def check_installed() -> None:
     load("matplotlib.pyplot", "plot")
 
 
-def frontier_svg(frontier: Frontier, y: str, choice: Choice) -> bytes:
-    """Return the picture as a file, and leave no figure open."""
-    ax, buffer = plot_frontier(frontier, y=y, choice=choice), BytesIO()
-    ax.figure.savefig(buffer, format="svg")
-    load("matplotlib.pyplot", "plot").close(ax.figure)
-    return buffer.getvalue()
-
-
 def _draw_part(ax: Any, frontier: Frontier, part: str, x: str, y: str) -> None:
     points = usable_points(frontier.points, (x, y), part)
     colour, marker = _LOOKS.get(part, (BLACK, "x"))
-    across = [point.value(x, part) for point in points]
-    up = [point.value(y, part) for point in points]
+    across, up, low, high = (
+        np.array([point.value(name, part) for point in points])
+        for name in (x, y, f"{y}_low", f"{y}_high")
+    )
     ax.plot(across, up, color=colour, marker=marker, markersize=4, linewidth=1.2, label=part)
-    low, high = ([point.value(f"{y}_{end}", part) for point in points] for end in ("low", "high"))
-    if not any(value != value for value in (*low, *high)):
-        lengths = [
-            [value - end for value, end in zip(up, low, strict=True)],
-            [end - value for value, end in zip(up, high, strict=True)],
-        ]
+    if not np.isnan([low, high]).any():
+        lengths = [up - low, high - up]
         ax.errorbar(across, up, yerr=lengths, fmt="none", ecolor=colour, alpha=0.25, linewidth=1)
     for k in dict.fromkeys((0, len(points) - 1)):
         ax.annotate(

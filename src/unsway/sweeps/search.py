@@ -11,7 +11,7 @@ from typing import Any
 from ..checks import check_number
 from ..frames import Tabular
 from .inputs import check_inputs, check_strengths
-from .measures import Point, usable_points
+from .measures import usable_points
 from .result import Choice, Frontier
 from .sweep import Callback, Sweep
 
@@ -141,9 +141,8 @@ class _Search:
             return self._end(0.0)
         sign = math.copysign(1.0, start)
         low, high = 0.0, top
-        if sign * self._left(top) > self.epsilon:
-            return self._end(None)
-        while high - low > self.precision:
+        within_reach = sign * self._left(top) <= self.epsilon
+        while within_reach and high - low > self.precision:
             middle = round((low + high) / 2, 6)
             if sign * self._left(middle) > self.epsilon:
                 low = middle
@@ -152,13 +151,12 @@ class _Search:
         return self._end(high)
 
     def _left(self, strength: float) -> float:
-        def report(point: Point, *_: int) -> None:
-            if self.callback is not None:
-                self.callback(point, len(self.tried) + 1, self.most)
-
-        self.sweep.run([strength], callback=report)
+        is_new = strength not in self.sweep.known
+        self.sweep.run([strength])
         self.tried.append(strength)
         point = self.sweep.known[strength]
+        if is_new and self.callback is not None:
+            self.callback(point, len(self.tried), self.most)
         if point.error:
             raise RuntimeError(f"the fit at strength {strength:g} failed: {point.error}")
         left = point.value(LEFT, PART)
@@ -169,14 +167,13 @@ class _Search:
             )
         return left
 
-    def _end(self, strength: float | None) -> Found:
+    def _end(self, strength: float) -> Found:
         """Return where the search ended; the nearest of all that was tried if it was in vain."""
         frontier = self.sweep.result(self.tried)
         points = usable_points(frontier.points, (LEFT,), PART)
-        nearest = min(points, key=lambda point: (point.cost(LEFT, PART), point.strength))
-        point = nearest if strength is None else frontier.point(strength)
+        point = frontier.point(strength)
         if point.cost(LEFT, PART) > self.epsilon:
-            point = nearest
+            point = min(points, key=lambda each: (each.cost(LEFT, PART), each.strength))
         reached = point.cost(LEFT, PART) <= self.epsilon
         words = f"smallest strength found with |{LEFT}| ≤ {self.epsilon:g}"
         if not reached:
