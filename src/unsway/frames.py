@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.util import find_spec
+from math import isfinite
 from typing import Any
 
 import narwhals as nw
@@ -28,3 +30,20 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") ->
         raise MissingExtraError(f"{backend} is not installed; run: pip install {backend}")
     native: Any = backend  # narwhals spells the names out as literals
     return nw.from_dict(dict(columns), backend=native).to_native()
+
+
+def frame_of(results: Sequence[Any], backend: str = "pandas") -> Any:
+    """Return dataclasses of one kind as a frame: a row for each, a column for each field."""
+    rows = [asdict(result) for result in results]
+    return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+
+def plain_number(value: float) -> float | None:
+    """Return a number JSON can hold: None in place of NaN and infinity.
+
+    Examples
+    --------
+    >>> plain_number(0.5), plain_number(float("nan"))
+    (0.5, None)
+    """
+    return float(value) if isfinite(value) else None
