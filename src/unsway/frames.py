@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.util import find_spec
+from math import isfinite
 from typing import Any
 
 import narwhals as nw
@@ -18,11 +21,12 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 _SHOWN = 60
 
 
-class Tabular:
+class Tabular(ABC):
     """A result that is a table: what its class adds is the columns, by name."""
 
+    @abstractmethod
     def _columns(self) -> Mapping[str, Sequence[Any]]:
-        raise NotImplementedError
+        """Return the columns by name."""
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the table as a frame of pandas, polars or pyarrow."""
@@ -65,3 +69,20 @@ def html_table(columns: Mapping[str, Sequence[Any]], caption: str) -> str:
 def _line(cell: str, values: Any) -> str:
     texts = ("" if v is None else f"{v:.4g}" if isinstance(v, float) else str(v) for v in values)
     return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"
+
+
+def frame_of(results: Sequence[Any], backend: str = "pandas") -> Any:
+    """Return dataclasses of one kind as a frame: a row for each, a column for each field."""
+    rows = [asdict(result) for result in results]
+    return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+
+def plain_number(value: float) -> float | None:
+    """Return a number JSON can hold: None in place of NaN and infinity.
+
+    Examples
+    --------
+    >>> plain_number(0.5), plain_number(float("nan"))
+    (0.5, None)
+    """
+    return float(value) if isfinite(value) else None

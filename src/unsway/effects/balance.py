@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..checks import check_choice, check_weights
-from ..frames import make_frame
+from ..frames import make_frame, plain_number
 from ..groups import Groups
-from ..tables import Column, columns, row_count
-from .overlap import check_propensity, plain_number, propensity_weights
+from ..tables import MISSING, Column, columns, row_count
+from .overlap import check_propensity, propensity_weights
+from .plots import plot_balance
 
-#: What `tables.columns` calls a category that is missing.
-_MISSING = "(missing)"
+#: Name of a line, and by weighting its means, differences, variance ratios and distances.
+_Line = tuple[str, Floats, Floats, Floats, Floats]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Balance:
     """Balance of every column under every weighting: K lines by W weightings.
 
@@ -76,40 +77,33 @@ class Balance:
             "weighting": list(self.weightings) * n_lines,
             "mean_z0": self.means[..., 0].ravel().tolist(),
             "mean_z1": self.means[..., 1].ravel().tolist(),
-            "standardized_difference": self.differences.ravel().tolist(),
-            "variance_ratio": self.variance_ratios.ravel().tolist(),
-            "ks_distance": self.distances.ravel().tolist(),
+            **{name: values.ravel().tolist() for name, values in self._measures().items()},
         }
         return make_frame(data, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything by weighting and line, ready for JSON; None where unknown."""
-        measures = {
-            "standardized_difference": self.differences,
-            "variance_ratio": self.variance_ratios,
-            "ks_distance": self.distances,
-        }
+        measures = self._measures().items()
         return {
             weighting: {
-                "effective_sample_size": [
-                    plain_number(size) for size in self.effective_sizes[place]
-                ],
+                "effective_sample_size": list(map(plain_number, self.effective_sizes[place])),
                 "worst": self.worst(weighting)[0],
                 "columns": {
-                    name: {
-                        key: plain_number(values[line, place]) for key, values in measures.items()
-                    }
+                    name: {key: plain_number(values[line, place]) for key, values in measures}
                     for line, name in enumerate(self.names)
                 },
             }
             for place, weighting in enumerate(self.weightings)
         }
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the love plot; return the Axes."""
-        from .plots import plot_balance
+    def _measures(self) -> dict[str, Floats]:
+        return {
+            "standardized_difference": self.differences,
+            "variance_ratio": self.variance_ratios,
+            "ks_distance": self.distances,
+        }
 
-        return plot_balance(self, ax)
+    plot = plot_balance
 
     def __repr__(self) -> str:
         low, high = (str(level) for level in self.levels)
@@ -199,15 +193,16 @@ def balance(
     lines = [line for column in columns(X) for line in _lines(column, order, groups)]
     if not lines:
         raise ValueError("X has no columns; there is nothing to compare")
+    names, means, differences, ratios, distances = zip(*lines, strict=True)
     return Balance(
-        tuple(line.name for line in lines),
-        tuple(weightings),
-        sensitive.levels,
-        np.stack([line.means for line in lines]),
-        np.stack([line.differences for line in lines]),
-        np.stack([line.variance_ratios for line in lines]),
-        np.stack([line.distances for line in lines]),
-        groups.effective_sizes,
+        names=names,
+        weightings=tuple(weightings),
+        levels=sensitive.levels,
+        means=np.stack(means),
+        differences=np.stack(differences),
+        variance_ratios=np.stack(ratios),
+        distances=np.stack(distances),
+        effective_sizes=groups.effective_sizes,
     )
 
 
@@ -311,27 +306,15 @@ class _Groups:
         return zip(self._parts(), (values[: self.n_low], values[self.n_low :]), strict=True)
 
 
-@dataclass(frozen=True, eq=False)
-class _Line:
-    """The statistics of one line, by weighting."""
-
-    name: str
-    means: Floats
-    differences: Floats
-    variance_ratios: Floats
-    distances: Floats
-
-
 def _lines(column: Column, order: NDArray[np.intp], groups: _Groups) -> Iterator[_Line]:
     values = column.values[order]
     if column.categorical:
-        levels = sorted(set(values.tolist()), key=lambda level: (level == _MISSING, level))
+        levels = sorted(set(values.tolist()), key=lambda level: (level == MISSING, level))
         place = {level: code for code, level in enumerate(levels)}
         codes = np.fromiter(map(place.__getitem__, values.tolist()), np.intp, len(values))
         for level, shares in zip(levels, groups.shares(codes, len(levels)), strict=True):
-            missing = level == _MISSING
-            name = f"{column.name} missing" if missing else f"{column.name}={level}"
-            yield _indicator(name, shares, groups)
+            suffix = " missing" if level == MISSING else f"={level}"
+            yield _indicator(column.name + suffix, shares, groups)
         return
     if np.isinf(values).any():
         raise ValueError(f"X contains infinity in {column.name!r}; replace it or drop those rows")
@@ -346,7 +329,7 @@ def _indicator(name: str, shares: Floats, groups: _Groups) -> _Line:
     variances = _unbiased(shares * (1 - shares), groups)
     gap = shares[:, 1] - shares[:, 0]
     unknown = np.full(len(gap), np.nan)
-    return _Line(name, shares, _standardize(gap, variances), unknown, np.abs(gap))
+    return name, shares, _standardize(gap, variances), unknown, np.abs(gap)
 
 
 def _number(name: str, values: Floats, groups: _Groups) -> _Line:
@@ -361,7 +344,7 @@ def _number(name: str, values: Floats, groups: _Groups) -> _Line:
     ratios = np.full(len(means), np.nan)
     np.divide(variances[:, 1], variances[:, 0], out=ratios, where=variances.min(axis=1) > 0)
     differences = _standardize(means[:, 1] - means[:, 0], variances)
-    return _Line(name, centre + scale * means, differences, ratios, groups.distance(scaled))
+    return name, centre + scale * means, differences, ratios, groups.distance(scaled)
 
 
 def _unbiased(variances: Floats, groups: _Groups) -> Floats:

@@ -16,6 +16,7 @@ from .estimate import check_confidence, simultaneous_factor
 from .estimation import check_nuisances, check_rows
 from .influence import augmented_effect
 from .nuisance import CrossFit, Nuisances
+from .plots import plot_curve
 from .surrogate import MAX_CONDITION, IllPosedSurrogateError, ScoreBasis, SurrogateDesign
 
 CURVES = ("doubly_robust", "spline", "polynomial", "bins")
@@ -58,11 +59,7 @@ class EffectCurve:
         names = ("b", "estimate", "se", "low", "high", "band_low", "band_high")
         return make_frame({name: getattr(self, name).tolist() for name in names}, backend)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the curve with its intervals and its band; return the Axes."""
-        from .plots import plot_curve
-
-        return plot_curve(self, ax)
+    plot = plot_curve
 
     def __repr__(self) -> str:
         known = self.estimate[~np.isnan(self.estimate)]

@@ -21,7 +21,7 @@ from .overlap import check_propensity
 MIN_GROUP_ROWS = 10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Calibration:
     """What the labels say about the models' effects, free of the models' noise.
 
@@ -48,7 +48,7 @@ class Calibration:
     standard_errors: Floats
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MeanField:
     """How the direct effect spreads between and within bins of b, among comparable people.
 
@@ -222,28 +222,19 @@ def mean_field(
     given = check_weights(sample_weight, len(tau), beside="effect")
     base = np.ones(len(tau)) if given is None else given
     labels = _labels(y, sensitive_features, mu0, base, positive_level)
-    weights = base * scores * (1 - scores)
-    if not weights.sum() > 0:
+    keep = base * scores * (1 - scores) > 0
+    if not keep.any():
         raise ValueError("every propensity is exactly 0 or 1: no two people can be compared")
-    keep = weights > 0
-    labels = None if labels is None else labels.only(keep)
-    bins = _Bins.of(scores[keep], weights[keep], n_bins, None if labels is None else labels.z)
-    return _measure(tau[keep], bins, labels, base[keep], confidence)
-
-
-@dataclass(frozen=True, eq=False)
-class _Labels:
-    y: Floats
-    z: Floats
-    mu0: Floats
-
-    def only(self, rows: NDArray[np.bool_]) -> _Labels:
-        return _Labels(self.y[rows], self.z[rows], self.mu0[rows])
+    if labels is not None:
+        labels = {name: values[keep] for name, values in labels.items()}
+    bins = _Bins.of(scores[keep], base[keep], n_bins, None if labels is None else labels["z"])
+    return _measure(tau[keep], bins, labels, confidence)
 
 
 def _labels(
     y: Any, sensitive_features: Any, mu0: Any, base: Floats, positive_level: Any
-) -> _Labels | None:
+) -> dict[str, Floats] | None:
+    """Return y, z and mu0 by name, or None where they were not given."""
     given = {"y": y, "sensitive_features": sensitive_features, "mu0": mu0}
     absent = [name for name, values in given.items() if values is None]
     if len(absent) == 3:
@@ -254,17 +245,18 @@ def _labels(
         sensitive_features, len(base), positive_level=positive_level, beside="effect"
     )
     groups.check_present(base, "sensitive_features")
-    target, zero = (
-        read_numbers(given[name], name, len(base), beside="effect") for name in ("y", "mu0")
-    )
-    return _Labels(target, groups.z, zero)
+    found = {
+        name: read_numbers(given[name], name, len(base), beside="effect") for name in ("y", "mu0")
+    }
+    return {**found, "z": groups.z}
 
 
 @dataclass(frozen=True, eq=False)
 class _Bins:
-    """Rows by bin of b, with b less its bin's mean; `weights` are overlap weights."""
+    """Rows by bin of b, with b less its bin's mean; `weights` are overlap weights of `base`."""
 
     b: Floats
+    base: Floats
     weights: Floats
     of_row: NDArray[np.intp]
     centre: Floats
@@ -272,14 +264,15 @@ class _Bins:
     along: Floats
 
     @classmethod
-    def of(cls, b: Floats, weights: Floats, n_bins: int, z: Floats | None) -> _Bins:
+    def of(cls, b: Floats, base: Floats, n_bins: int, z: Floats | None) -> _Bins:
         """Cut b into bins of about equal weight, each with enough rows of either group."""
+        weights = base * b * (1 - b)
         of_row = _cut(b, weights, n_bins, z)
         total = np.bincount(of_row, weights)
         centre = np.bincount(of_row, weights * b) / total
         along = b - centre[of_row]
         along[np.abs(along) < 1e-12] = 0.0  # a bin of one b has no line in b
-        return cls(b, weights, of_row, centre, total / total.sum(), along)
+        return cls(b, base, weights, of_row, centre, total / total.sum(), along)
 
     def means(self, values: Floats) -> Floats:
         total = np.bincount(self.of_row, self.weights)
@@ -318,7 +311,7 @@ def _cut(b: Floats, weights: Floats, n_bins: int, z: Floats | None) -> NDArray[n
 
 
 def _measure(
-    tau: Floats, bins: _Bins, labels: _Labels | None, base: Floats, confidence: float
+    tau: Floats, bins: _Bins, labels: dict[str, Floats] | None, confidence: float
 ) -> MeanField:
     level, rest = bins.means(tau), bins.residual(tau)
     spreads = np.sqrt(bins.means(rest**2))
@@ -327,29 +320,34 @@ def _measure(
         within = 0.0  # rounding is no variation
     effect, scale, found = float(bins.share @ level), 1.0, None
     if labels is not None:
-        found = _calibrate(labels, tau, rest, within, bins, base, confidence)
+        y, z = labels["y"], labels["z"]
+        unexplained = y - labels["mu0"] - bins.b * tau
+        found = _calibrate(unexplained, z, rest, within, bins, confidence)
         effect = float(bins.share @ found.effects)
-        mean = np.average(labels.y, weights=base)
-        scale = float(np.sqrt(np.average((labels.y - mean) ** 2, weights=base)))
-    models = (bins.spread(level), within)
-    table = (bins.centre, bins.share, level, spreads)
-    return MeanField(len(tau), scale, effect, *models, found, *table)
+        mean = np.average(y, weights=bins.base)
+        scale = float(np.sqrt(np.average((y - mean) ** 2, weights=bins.base)))
+    return MeanField(
+        n_rows=len(tau),
+        scale=scale,
+        effect=effect,
+        model_between=bins.spread(level),
+        model_within=within,
+        calibration=found,
+        bin_scores=bins.centre,
+        bin_weights=bins.share,
+        bin_effects=level,
+        bin_spreads=spreads,
+    )
 
 
 def _calibrate(
-    labels: _Labels,
-    tau: Floats,
-    rest: Floats,
-    within: float,
-    bins: _Bins,
-    base: Floats,
-    confidence: float,
+    unexplained: Floats, z: Floats, rest: Floats, within: float, bins: _Bins, confidence: float
 ) -> Calibration:
     """Regress y − m̂ on (z − b)·(a line in b per bin, t), bin by bin and then t over all."""
-    leverage = labels.z - bins.b
-    target = np.stack([labels.y - labels.mu0 - bins.b * tau, leverage * rest], axis=1)
-    residual, lines, gains = _partial_out(target, leverage, bins, base)
-    answer, source = residual.T
+    leverage, base = z - bins.b, bins.base
+    target = np.stack([unexplained, leverage * rest], axis=1)
+    left, lines, gains = _partial_out(target, leverage, bins)
+    answer, source = left.T
     power = float(base @ source**2) if within > 0 else 0.0
     theta = float(base @ (source * answer)) / power if power > 0 else 0.0
     error = answer - theta * source
@@ -360,18 +358,16 @@ def _calibrate(
     variance = bins.spread(effects) ** 2 - bins.share * (1 - bins.share) @ noise
     kept = [within * max(0.0, x) for x in (theta, se, slope.low, slope.high)]
     return Calibration(
-        slope,
-        float(stats.norm.sf(theta / se)) if se > 0 else float(theta <= 0),
-        Estimate(*kept),
-        float(np.sqrt(max(0.0, float(variance)))),
-        effects,
-        np.sqrt(noise),
+        slope=slope,
+        p_value=float(stats.norm.sf(theta / se)) if se > 0 else float(theta <= 0),
+        within=Estimate(*kept),
+        between=float(np.sqrt(max(0.0, float(variance)))),
+        effects=effects,
+        standard_errors=np.sqrt(noise),
     )
 
 
-def _partial_out(
-    target: Floats, leverage: Floats, bins: _Bins, base: Floats
-) -> tuple[Floats, Floats, Floats]:
+def _partial_out(target: Floats, leverage: Floats, bins: _Bins) -> tuple[Floats, Floats, Floats]:
     """Return what (z−b)·(1, b − b̄_k) leaves of the targets, bin by bin.
 
     With it come the coefficients of z − b in each bin, and each row's part in them.
@@ -380,7 +376,7 @@ def _partial_out(
     lines = []
     for rows in bins.rows():
         design = leverage[rows, None] * np.stack([np.ones(len(rows)), bins.along[rows]], axis=1)
-        root = np.sqrt(base[rows])
+        root = np.sqrt(bins.base[rows])
         inverse = np.linalg.pinv(design * root[:, None], rcond=1e-10) * root
         fitted = inverse @ target[rows]
         residual[rows] = target[rows] - design @ fitted

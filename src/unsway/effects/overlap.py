@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from .._typing import Floats
+from .._typing import Floats, Mask
 from ..checks import check_integer, check_weights, read_numbers
-from ..frames import make_frame
+from ..frames import make_frame, plain_number
 from ..groups import Groups
+from .plots import plot_overlap
 
 #: Share of propensities beyond the bounds from which on effects are to be read with caution.
 #: `estimate_effects` warns by it and `verdict` judges by it, so that the two agree.
 MAX_EXTREME_SHARE = 0.25
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Overlap:
     """How the propensities of the two groups overlap; pairs are (z=0, z=1).
 
@@ -128,11 +129,7 @@ class Overlap:
             },
         }
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the two groups' histograms of b, mirrored; return the Axes."""
-        from .plots import plot_overlap
-
-        return plot_overlap(self, ax)
+    plot = plot_overlap
 
     def __repr__(self) -> str:
         start, end = self.support
@@ -143,17 +140,10 @@ class Overlap:
             f"common support {support} holds {self.share_in_support:.1%} of the rows",
             f"{'group':<20}{'rows':>10}{'outside':>9}{'ATE rows':>11}{'overlap rows':>14}",
         ]
-        rows = zip(
-            self.levels,
-            self.n_rows,
-            self.share_outside_by_group,
-            self.ate_sizes,
-            self.overlap_sizes,
-            strict=True,
-        )
         lines += [
-            f"{level!s:<20}{count:>10,}{outside:>9.1%}{ate:>11,.0f}{overlap:>14,.0f}"
-            for level, count, outside, ate, overlap in rows
+            f"{self.levels[z]!s:<20}{self.n_rows[z]:>10,}{self.share_outside_by_group[z]:>9.1%}"
+            f"{self.ate_sizes[z]:>11,.0f}{self.overlap_sizes[z]:>14,.0f}"
+            for z in (0, 1)
         ]
         if self.n_exact:
             lines.append(
@@ -228,40 +218,38 @@ def _describe(
     bounds: tuple[float, float],
     bins: int,
 ) -> Overlap:
-    low, high = bounds
-    edges = np.linspace(0, 1, bins + 1)
-    groups = [z == 0, z == 1]
-    ranges = [(float(b[rows].min()), float(b[rows].max())) for rows in groups]
-    start, end = max(ranges[0][0], ranges[1][0]), min(ranges[0][1], ranges[1][1])
-    beyond = (b < low) | (b > high)
+    (low, high), edges = bounds, np.linspace(0, 1, bins + 1)
+    (b0, w0), (b1, w1) = ((b[z == level], weights[z == level]) for level in (0, 1))
+    start, end = max(b0.min(), b1.min()), min(b0.max(), b1.max())
     factors = propensity_weights(b, z)
     ate, kept = weights * factors["ATE"], weights * factors["overlap"]
-    shares = [_share(beyond[rows], weights[rows]) for rows in groups]
-    histograms = [
-        np.histogram(b[rows], edges, weights=weights[rows], density=True)[0] for rows in groups
-    ]
+
+    def share(inside: Mask, weights: Floats = weights) -> float:
+        return float(np.average(inside, weights=weights))
+
     return Overlap(
-        levels,
-        (int(groups[0].sum()), int(groups[1].sum())),
-        low,
-        high,
-        _share(b < low, weights),
-        _share(b > high, weights),
-        (shares[0], shares[1]),
-        float(roc_auc_score(z, b, sample_weight=weights)),
-        (ranges[0], ranges[1]),
-        _share((b >= start) & (b <= end), weights),
-        (effective_size(ate[groups[0]]), effective_size(ate[groups[1]])),
-        (effective_size(kept[groups[0]]), effective_size(kept[groups[1]])),
-        int(((b == 0) | (b == 1)).sum()),
-        int(np.isinf(ate).sum()),
-        edges,
-        np.stack(histograms),
+        levels=levels,
+        n_rows=(len(b0), len(b1)),
+        low=low,
+        high=high,
+        share_below=share(b < low),
+        share_above=share(b > high),
+        share_outside_by_group=(
+            share((b0 < low) | (b0 > high), w0),
+            share((b1 < low) | (b1 > high), w1),
+        ),
+        auc=float(roc_auc_score(z, b, sample_weight=weights)),
+        range_by_group=((float(b0.min()), float(b0.max())), (float(b1.min()), float(b1.max()))),
+        share_in_support=share((b >= start) & (b <= end)),
+        ate_sizes=(effective_size(ate[z == 0]), effective_size(ate[z == 1])),
+        overlap_sizes=(effective_size(kept[z == 0]), effective_size(kept[z == 1])),
+        n_exact=int(((b == 0) | (b == 1)).sum()),
+        n_infinite=int(np.isinf(ate).sum()),
+        bin_edges=edges,
+        densities=np.stack(
+            [np.histogram(x, edges, weights=w, density=True)[0] for x, w in ((b0, w0), (b1, w1))]
+        ),
     )
-
-
-def _share(rows: Any, weights: Floats) -> float:
-    return float(np.average(rows, weights=weights))
 
 
 def effective_size(weights: Floats) -> float:
@@ -277,11 +265,6 @@ def effective_size(weights: Floats) -> float:
         return float("nan")
     scaled = weights / largest
     return float(scaled.sum() ** 2 / (scaled**2).sum())
-
-
-def plain_number(value: float) -> float | None:
-    """Return a number JSON can hold: None in place of NaN and infinity."""
-    return float(value) if np.isfinite(value) else None
 
 
 def check_propensity(b: Any, n_rows: int | None = None, *, beside: str = "X") -> Floats:

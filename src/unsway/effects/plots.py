@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._typing import Floats
 from ..colours import AMBER, BLACK, BLUE, GREEN, GROUPS, PURPLE, SKY, VERMILION
 from ..extras import load
-from .estimate import Estimate
 
 if TYPE_CHECKING:
     from .balance import Balance
+    from .curve import EffectCurve
+    from .estimate import Estimate
     from .overlap import Overlap
 
 #: One per weighting; the raw one comes first.
@@ -21,34 +22,6 @@ _COLOURS = (VERMILION, BLUE, GREEN, PURPLE, AMBER, SKY, BLACK)
 _MARKERS = ("o", "D", "s", "^", "v", "P", "X")
 #: Names longer than this are cut in the middle, both ends kept.
 _LONGEST_NAME = 38
-
-
-class Curve(Protocol):
-    """What `plot_curve` draws: an effect along b with a pointwise and a simultaneous band."""
-
-    @property
-    def b(self) -> Floats:
-        """Propensities."""
-
-    @property
-    def estimate(self) -> Floats:
-        """The effect there."""
-
-    @property
-    def low(self) -> Floats:
-        """Lower end of the pointwise interval."""
-
-    @property
-    def high(self) -> Floats:
-        """Upper end of the pointwise interval."""
-
-    @property
-    def band_low(self) -> Floats:
-        """Lower end of the simultaneous band."""
-
-    @property
-    def band_high(self) -> Floats:
-        """Upper end of the simultaneous band."""
 
 
 def plot_balance(
@@ -79,16 +52,13 @@ def plot_balance(
         raise ValueError("at least one weighting and one line are needed; there is nothing to draw")
     sizes = np.abs(balance.differences[:, [balance.position(name) for name in chosen]])
     lines = _largest(sizes, max_lines)
-    if ax is None:
-        ax = _new_axes(6.4, 1.3 + 0.21 * len(lines))
+    ax = _axes(ax, 1.3 + 0.21 * len(lines))
     _draw_differences(ax, sizes[lines], chosen)
     labels = [_label(balance.names[line]) for line in lines]
     ax.set_yticks(range(len(lines)), labels, fontsize=8)
     ax.set_ylim(-0.7, len(lines) - 0.3)
-    ax.set_xlabel("absolute standardised mean difference (dotted: 0.1)", fontsize=9)
     part = f", {len(lines)} of {len(balance.names)}" if len(lines) < len(balance.names) else ""
-    _finish(ax, f"Balance{part}")
-    _without_left_edge(ax)
+    _finish(ax, f"Balance{part}", "absolute standardised mean difference (dotted: 0.1)")
     legend = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.1}
     ax.legend(frameon=False, fontsize=8, ncols=min(len(chosen), 5), handletextpad=0.1, **legend)
     return ax
@@ -139,8 +109,7 @@ def plot_overlap(overlap: Overlap, ax: Any = None) -> Any:
     -------
     Axes
     """
-    if ax is None:
-        ax = _new_axes(6.4, 3.4)
+    ax = _axes(ax, 3.4)
     edges = overlap.bin_edges
     style = {"align": "edge", "edgecolor": "white", "linewidth": 0.5}
     # A group is rare at the other's end, where its name is in nobody's way.
@@ -157,10 +126,8 @@ def plot_overlap(overlap: Overlap, ax: Any = None) -> Any:
     ax.set_ylim(-top, top)
     ax.set_xlim(0, 1)
     ax.yaxis.set_major_formatter(lambda height, _: f"{abs(height):g}")
-    ax.set_xlabel("propensity score b", fontsize=9)
-    ax.set_ylabel("density", fontsize=9)
     title = f"{overlap.share_outside:.0%} outside [{overlap.low:g}, {overlap.high:g}]"
-    _finish(ax, f"Overlap: {title}, AUC {overlap.auc:.3f}")
+    _finish(ax, f"Overlap: {title}, AUC {overlap.auc:.3f}", "propensity score b", "density")
     return ax
 
 
@@ -182,8 +149,7 @@ def plot_forest(
     """
     if not estimates:
         raise ValueError("estimates is empty; there is nothing to draw")
-    if ax is None:
-        ax = _new_axes(6.4, 1.1 + 0.32 * len(estimates))
+    ax = _axes(ax, 1.1 + 0.32 * len(estimates))
     ax.axvline(0, color="0.4", linewidth=0.9)
     for place, each in enumerate(estimates.values()):
         ax.plot(
@@ -202,20 +168,18 @@ def plot_forest(
     ax.set_yticks(range(len(estimates)), [_label(name) for name in estimates], fontsize=9)
     ax.set_ylim(len(estimates) - 0.4, -0.6)
     ax.margins(x=0.06)
-    ax.set_xlabel("z=1 minus z=0", fontsize=9)
-    _finish(ax, title)
-    _without_left_edge(ax)
+    _finish(ax, title, "z=1 minus z=0")
     return ax
 
 
 def plot_curve(
-    curve: Curve, ax: Any = None, *, scores: Floats | None = None, title: str | None = None
+    curve: EffectCurve, ax: Any = None, *, scores: Floats | None = None, title: str | None = None
 ) -> Any:
     """Draw an effect along the propensity with its pointwise and its simultaneous band.
 
     Parameters
     ----------
-    curve : object with the arrays b, estimate, low, high, band_low and band_high
+    curve : EffectCurve
     ax : matplotlib Axes, optional
     scores : array, optional
         Propensities of the rows: a small histogram at the foot shows where they are.
@@ -225,37 +189,23 @@ def plot_curve(
     -------
     Axes
     """
-    if ax is None:
-        ax = _new_axes(6.4, 3.6)
+    ax = _axes(ax, 3.6)
     order = np.argsort(curve.b)
     b = curve.b[order]
-    ax.fill_between(
-        b,
-        curve.band_low[order],
-        curve.band_high[order],
-        color=BLUE,
-        alpha=0.15,
-        linewidth=0,
-        label="simultaneous band",
-    )
-    ax.fill_between(
-        b,
-        curve.low[order],
-        curve.high[order],
-        color=BLUE,
-        alpha=0.3,
-        linewidth=0,
-        label="pointwise interval",
-    )
+    for low, high, alpha, label in (
+        (curve.band_low, curve.band_high, 0.15, "simultaneous band"),
+        (curve.low, curve.high, 0.3, "pointwise interval"),
+    ):
+        style = {"color": BLUE, "alpha": alpha, "linewidth": 0, "label": label}
+        ax.fill_between(b, low[order], high[order], **style)
     dots = {"marker": "o", "markersize": 3} if len(b) <= 30 else {}  # a lone point has no line
     ax.plot(b, curve.estimate[order], color=BLUE, linewidth=1.6, label="effect", **dots)
     ax.axhline(0, color="0.4", linewidth=0.9)
     if scores is not None:
         _rug(ax, np.asarray(scores, dtype=np.float64))
     ax.set_xlim(0, 1)
-    ax.set_xlabel("propensity score b", fontsize=9)
-    ax.set_ylabel("direct effect", fontsize=9)
-    _finish(ax, "Direct effect along the propensity" if title is None else title)
+    title = "Direct effect along the propensity" if title is None else title
+    _finish(ax, title, "propensity score b", "direct effect")
     ax.legend(frameon=False, fontsize=8)
     return ax
 
@@ -309,19 +259,23 @@ def _rug(ax: Any, scores: Floats) -> None:
     )
 
 
-def _new_axes(width: float, height: float) -> Any:
-    pyplot = load("matplotlib.pyplot", "plot")
-    _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+def _axes(ax: Any, height: float) -> Any:
+    """Return the Axes given, or those of a new figure of this height."""
+    if ax is None:
+        pyplot = load("matplotlib.pyplot", "plot")
+        _, ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")
     return ax
 
 
-def _finish(ax: Any, title: str | None) -> None:
+def _finish(ax: Any, title: str | None, xlabel: str, ylabel: str | None = None) -> None:
+    """Name the figure and its axes; where lines have names, they stand in place of a left edge."""
     if title is not None:
         ax.set_title(escape(title), fontsize=10, loc="left")
+    ax.set_xlabel(xlabel, fontsize=9)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
-
-
-def _without_left_edge(ax: Any) -> None:
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0, pad=6)
+    if ylabel is not None:
+        ax.set_ylabel(ylabel, fontsize=9)
+    else:
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0, pad=6)

@@ -16,6 +16,7 @@ from .estimate import Estimate, resample
 from .influence import EFFECTS, Mean
 from .nuisance import Nuisances
 from .overlap import Overlap
+from .plots import plot_forest
 
 #: What each effect is, in a few words.
 MEANINGS = {
@@ -174,8 +175,6 @@ class Effects:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw a forest plot; return the Axes."""
-        from .plots import plot_forest
-
         return plot_forest(self.estimates(), ax, title=self._title())
 
     def _title(self) -> str:

@@ -18,7 +18,8 @@ introducing the E-value, Annals of Internal Medicine 167(4), 268-274.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from scipy import linalg, sparse, stats
 
 from .._typing import Floats
 from ..checks import check_number
-from ..frames import make_frame
+from ..frames import frame_of
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import columns
@@ -54,7 +55,7 @@ CHUNK = 16_384
 TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Benchmark:
     """What a confounder some times as strong as a measured covariate would leave of the effect.
 
@@ -78,7 +79,7 @@ class Benchmark:
         return f"{label}: {self.r2_z:.2%} of z, {self.r2_y:.2%} of y, effect {interval}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Sensitivity:
     """The effect of z and what it would take to change it; made by `sensitivity`.
 
@@ -103,8 +104,7 @@ class Sensitivity:
         effect = (self.effect.estimate, self.effect.se, self.dof)
         found = float(adjusted_estimate(*effect, r2_z, r2_y))
         se = float(adjusted_se(*effect[1:], r2_z, r2_y))
-        half = float(-stats.t.ppf(self.alpha / 2, self.dof - 1)) * se
-        return Estimate(found, se, found - half, found + half)
+        return _with_t_interval(found, se, self.dof - 1, self.alpha)
 
     def bounds(self, r2_z: float, r2_y: float, alpha: float = 1.0) -> tuple[float, float]:
         """Return the range that confounders at most this strong allow; see `effect_bounds`."""
@@ -112,9 +112,9 @@ class Sensitivity:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the effect as measured and beside each benchmark, one row each."""
-        none = Benchmark("(none)", 0.0, 0.0, 0.0, **self.effect.to_dict())
-        rows = [asdict(row) for row in (none, *self.benchmarks)]
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        nothing = {"strength": 0.0, "r2_z": 0.0, "r2_y": 0.0}
+        none = Benchmark(benchmark="(none)", **nothing, **self.effect.to_dict())
+        return frame_of((none, *self.benchmarks), backend)
 
     def __repr__(self) -> str:
         aim = "bring the effect to zero" if self.q == 1 else f"take {self.q:.0%} off the effect"
@@ -222,12 +222,17 @@ def sensitivity(
 def _benchmark(
     found: Sensitivity, label: str, strength: float, explained: tuple[float, float]
 ) -> Benchmark:
-    try:
+    (r2_z, r2_y), adjusted = (np.nan, np.nan), Estimate(*[np.nan] * 4)
+    with suppress(ImpossibleConfounderError):
         r2_z, r2_y = benchmark_strength(*explained, strength)
-    except ImpossibleConfounderError:
-        return Benchmark(label, float(strength), *[np.nan] * 6)
-    adjusted = found.adjusted(r2_z, r2_y)
-    return Benchmark(label, float(strength), r2_z, r2_y, **adjusted.to_dict())
+        adjusted = found.adjusted(r2_z, r2_y)
+    numbers = {"strength": float(strength), "r2_z": r2_z, "r2_y": r2_y, **adjusted.to_dict()}
+    return Benchmark(benchmark=label, **numbers)
+
+
+def _with_t_interval(estimate: float, se: float, dof: int, alpha: float) -> Estimate:
+    half = float(-stats.t.ppf(alpha / 2, dof)) * se
+    return Estimate(estimate, se, estimate - half, estimate + half)
 
 
 @dataclass(frozen=True)
@@ -269,8 +274,7 @@ class _Regression:
         squares = _squares(self.left)[0]
         found = float(self.left[:, 0] @ self.left[:, 1] / squares)
         se = float(np.sqrt(_unexplained(self.left) / self.dof / squares))
-        half = float(-stats.t.ppf(alpha / 2, self.dof)) * se
-        return Estimate(found, se, found - half, found + half)
+        return _with_t_interval(found, se, self.dof, alpha)
 
 
 def _residuals(triangle: Floats, keep: NDArray[np.bool_]) -> tuple[Floats, int]:

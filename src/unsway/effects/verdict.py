@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ..checks import check_number
-from ..frames import make_frame
+from ..frames import frame_of, plain_number
 from .balance import Balance
 from .mean_field import MeanField
-from .overlap import MAX_EXTREME_SHARE, Overlap, plain_number
+from .overlap import MAX_EXTREME_SHARE, Overlap
 
 Level = Literal["ok", "caution", "cannot tell"]
 
@@ -85,9 +85,7 @@ class Verdict:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row per finding."""
-        names = [field.name for field in fields(Finding)]
-        rows = [asdict(finding) for finding in self.findings]
-        return make_frame({name: [row[name] for row in rows] for name in names}, backend)
+        return frame_of(self.findings, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return level and findings, ready for JSON; None where a number is unknown."""
