@@ -144,7 +144,7 @@ def test_an_error_of_the_library_prints_no_code_of_a_name(place, tmp_path):
         (("report", f"no{CLEAR}", "-o", "o.html"), 1, r"no\x1b[2J"),
         (("fit", *TABLE, *ROLES, "-o", "m", "--engine", CLEAR), 2, r"\x1b[2J"),
         (("fit", *TABLE, *ROLES, "-o", "m", "--drop", BIDI), 1, r"\u202etxt\u2066"),
-        ((CLEAR,), 2, r"\x1b[2J"),
+        ((f"no{CLEAR}",), 2, r"no\x1b[2J"),
         (("fit", f"--{CLEAR}"), 2, r"\x1b[2J"),
         (("report", "s", "-o", f"[bold]{CLEAR}"), 2, r"[bold]\x1b[2J: give the name of an .html"),
     ],

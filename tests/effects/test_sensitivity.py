@@ -148,7 +148,7 @@ def test_a_confounder_that_would_explain_more_than_all_of_z_is_refused(r2_z, str
         (lambda: partial_r2(2.0, np.inf), "dof must be a finite number above 1"),
         (
             lambda: robustness_value(2.0, 10, alpha=0),
-            "alpha must be a finite number above 0 and of at most 1",
+            "alpha must be a finite number above 0 and at most 1",
         ),
         (lambda: adjusted_estimate(1, 1, 10, 1.0, 0.5), "r2_z must be at least 0 and below 1"),
         (lambda: adjusted_se(1, 10, 0.5, 1.1), "r2_y must be between 0 and 1"),
@@ -375,7 +375,7 @@ def test_the_order_of_rows_does_not_matter():
         ({"benchmarks": ["income"]}, "benchmark 'income' is no column of X"),
         ({"benchmarks": {"none": []}}, "benchmark 'none' has no columns"),
         ({"q": -1}, "q must be a finite number above 0"),
-        ({"alpha": 2}, "alpha must be a finite number above 0 and of at most 1"),
+        ({"alpha": 2}, "alpha must be a finite number above 0 and at most 1"),
         ({"strengths": [-1]}, "strength must be a finite number of at least 0"),
         ({"sensitive_features": np.zeros(300)}, "single level"),
         ({"y": np.ones(300)}, "y is the same for every row"),

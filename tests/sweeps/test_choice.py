@@ -1,5 +1,7 @@
 """The rules of choice, on tables made by hand."""
 
+import json
+
 import pytest
 
 from unsway.sweeps import Frontier, Point
@@ -98,6 +100,17 @@ def test_a_choice_says_why():
     text = str(FALLING.select(max_direct_effect=0.01))
     assert "strength 0.6: smallest strength with |direct_effect_left| ≤ 0.01" in text
     assert "test: accuracy 0.8600" in text
+
+
+def test_a_choice_becomes_json_and_a_table_of_a_notebook():
+    choice = FALLING.select(max_direct_effect=0.01)
+    again = json.loads(json.dumps(choice.to_dict(), allow_nan=False))
+    assert (again["strength"], again["point"]["strength"], again["blind"]["strength"]) == (
+        0.6,
+        0.6,
+        0,
+    )
+    assert "<caption>strength 0.6: smallest strength with" in choice._repr_html_()
 
 
 def test_a_strength_that_failed_is_never_chosen():

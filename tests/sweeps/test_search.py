@@ -75,6 +75,8 @@ def test_a_goal_out_of_reach_is_said(people):
         found.frontier.model(0.1).predict_proba(people.X),
     )
     assert len(found.to_frame()) == 4
+    assert repr(found).endswith("2 strengths tried")
+    assert [each["strength"] for each in found.to_dict()["frontier"]["points"]] == [0.0, 0.1]
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,15 @@ def test_a_damaged_entry_is_computed_again(name, damage, people, tmp_path):
     assert sweep(people, tmp_path).points == again.points
 
 
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"parts": 3}'])
+def test_damaged_facts_are_left_out(text, people, tmp_path):
+    points = sweep(people, tmp_path, [0.0]).points
+    (tmp_path / "about.json").write_text(text)
+    found = Frontier.load(tmp_path)
+    assert (found.points, found.parts, found.notes) == (points, {}, ())
+    assert sweep(people, tmp_path, [0.0]).parts["train"]["rows"] == 450
+
+
 def test_a_fit_that_fails_is_a_row_and_the_rest_go_on(people, tmp_path):
     def fail(step):
         if step.strength == 0.3:

@@ -35,8 +35,8 @@ MEASURES = (
     "direct_effect_left_low",
     "direct_effect_left_high",
 )
-#: Scores are kept this far from 0 and 1 where their logarithm, and where their margin is taken.
-_SMALLEST, _SMALLEST_OF_MARGINS = float(np.finfo(np.float64).eps), 1e-15
+#: Scores are kept this far from 0 and 1 where their margin is taken.
+_SMALLEST = 1e-15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,12 +205,11 @@ class Part:
         """Return what the rows say about their scores."""
         y, weights = self.rows.y, self.rows.weights
         groups = {"sensitive_features": self.rows.z, "sample_weight": weights}
-        inside = np.clip(scores, _SMALLEST, 1 - _SMALLEST)
         found = {
             "rows": len(y),
             "accuracy": float(np.average((scores > threshold) == y, weights=weights)),
             "auc": float(roc_auc_score(y, scores, sample_weight=weights)),
-            "log_loss": float(log_loss(y, inside, sample_weight=weights, labels=[0, 1])),
+            "log_loss": float(log_loss(y, scores, sample_weight=weights, labels=[0, 1])),
             "brier": float(np.average((scores - y) ** 2, weights=weights)),
             "selection_rate_difference": selection_rate_difference(
                 y, scores, threshold=threshold, **groups
@@ -223,7 +222,7 @@ class Part:
             found |= {f"direct_effect_left_{name}": value for name, value in left.items()}
         if self.objective is not None:
             penalty = self.objective.penalty
-            statistics = np.asarray(penalty.statistics(inside)).tolist()
+            statistics = np.asarray(penalty.statistics(scores)).tolist()
             found[self.objective.fairness_name] = fairness_of(self.objective, scores)
             found |= dict(zip(penalty.names, statistics, strict=True))
         return found
@@ -246,8 +245,7 @@ class Part:
 
 def fairness_of(objective: Objective, scores: Floats) -> float:
     """Return what an objective holds scores to; those of exactly 0 and 1 have a margin, too."""
-    inside = np.clip(scores, _SMALLEST_OF_MARGINS, 1 - _SMALLEST_OF_MARGINS)
-    return objective.losses(logit(inside)).penalty
+    return objective.losses(logit(np.clip(scores, _SMALLEST, 1 - _SMALLEST))).penalty
 
 
 def judge_of(

@@ -25,6 +25,8 @@ _ROUNDING = 1e-12
 class Choice(Tabular):
     """A strength that was chosen, and why.
 
+    Its table, ``to_frame``, has the smallest and the chosen strength, a row per part of the rows.
+
     Parameters
     ----------
     rule : str
@@ -56,7 +58,6 @@ class Choice(Tabular):
         return self.point.parts.get("test")
 
     def _columns(self) -> dict[str, list[Any]]:
-        """Return the smallest and the chosen strength, a row per part of the rows."""
         points = (self.blind, self.point) if self.blind != self.point else (self.point,)
         return tidy_columns(points, list(self.point.parts))
 
@@ -81,6 +82,8 @@ class Choice(Tabular):
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Frontier(Tabular):
     """What every strength costs, and what it leaves of the direct effect.
+
+    Its table, ``to_frame``, has a row per strength and part of the rows.
 
     Parameters
     ----------
@@ -140,7 +143,6 @@ class Frontier(Tabular):
         return Store(self.store).model(point.strength)
 
     def _columns(self) -> dict[str, list[Any]]:
-        """Return a tidy table, a row per strength and part of the rows."""
         return tidy_columns(self.points, self.part_names)
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,9 +232,7 @@ class Frontier(Tabular):
             rule = _words(max_direct_effect, max_accuracy_loss, utility, fairness)
         point = usable[place]
         if max_direct_effect is not None and costs[place, 1] > max_direct_effect + _ROUNDING:
-            beside = (
-                "" if max_accuracy_loss is None else f" with {_lost(max_accuracy_loss, utility)}"
-            )
+            beside = _lost(max_accuracy_loss, utility, "with")
             raise ValueError(
                 f"no strength has |{fairness}| ≤ {max_direct_effect:g} on the {part} rows{beside}: "
                 f"the nearest is {point.value(fairness, part):+.4f} at strength {point.strength:g}"
@@ -326,12 +326,10 @@ def _within(costs: Floats, effect: float | None, loss: float | None) -> int:
 
 
 def _words(effect: float | None, loss: float | None, utility: str, fairness: str) -> str:
-    enough = "" if loss is None else _lost(loss, utility)
     if effect is None:
-        return f"smallest |{fairness}| with {enough}"
-    fair = f"smallest strength with |{fairness}| ≤ {effect:g}"
-    return f"{fair} and {enough}" if enough else fair
+        return f"smallest |{fairness}|{_lost(loss, utility, 'with')}"
+    return f"smallest strength with |{fairness}| ≤ {effect:g}{_lost(loss, utility, 'and')}"
 
 
-def _lost(loss: float, utility: str) -> str:
-    return f"at most {loss:g} of {utility} lost"
+def _lost(loss: float | None, utility: str, word: str) -> str:
+    return "" if loss is None else f" {word} at most {loss:g} of {utility} lost"

@@ -209,12 +209,14 @@ class Store:
         """Return notes and facts, or None where there are none yet."""
         try:
             about = dict(json.loads((self.path / ABOUT).read_text("utf-8")))
-        except (OSError, ValueError, TypeError):
+            for part in about["parts"].values():
+                if "effects" in part:
+                    given = part["effects"].items()
+                    part["effects"] = {
+                        RENAMED_EFFECTS.get(name, name): each for name, each in given
+                    }
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
-        for part in about["parts"].values():
-            if "effects" in part:
-                effects = part["effects"].items()
-                part["effects"] = {RENAMED_EFFECTS.get(name, name): each for name, each in effects}
         return about
 
     @contextmanager

@@ -136,7 +136,7 @@ class Sweep:
         self._models: dict[float, Any] = {}
         self._job: Job | None = None
         self._paths: tuple[Path, ...] = ()
-        self._notes: dict[str, None] = {}
+        self._notes: list[str | None] = []
         if self.store is not None:
             if engine_of(inputs.estimator) is None:
                 raise TypeError(
@@ -189,14 +189,14 @@ class Sweep:
             self._paths = self._paths or job.paths()  # they learn from one run to the next
             for strength in missing:
                 yield job.fit(self._paths, strength)
-            self._note(self._paths[-1].note)
+            self._notes.append(self._paths[-1].note)
             return
         warm = isinstance(job.inputs.estimator, FairLogisticRegression)
         tasks = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
             delayed(job.fit_block)(block) for block in blocks_of(missing, workers, warm=warm)
         )
         for block, note in tasks:
-            self._note(note)
+            self._notes.append(note)
             yield from block
 
     def _prepared(self) -> Job:
@@ -235,7 +235,7 @@ class Sweep:
                 objective = self._criterion_at(fitted, here, chosen).objective(here)
             if name != "train" and effects is not None:  # of the labels: on all rows there are
                 judge, note = judge_of(rows, effects, name, None if inputs.folds else chosen)
-                self._note(note)
+                self._notes.append(note)
             yield Part(name=name, rows=inputs.encoded(here), objective=objective, judge=judge)
 
     def _criterion_at(self, fitted: Any, here: Rows, chosen: Index | None) -> FittedCriterion:
@@ -247,17 +247,13 @@ class Sweep:
             return fitted.take(np.searchsorted(fit_rows, chosen))
         return fitted.at(here.X)
 
-    def _note(self, note: str | None) -> None:
-        if note is not None:
-            self._notes[note] = None
-
     def _about(self) -> dict[str, Any]:
         """Return notes and facts; from the store if there was nothing left to do."""
         kept = None if self.store is None else self.store.about()
         if kept is not None and self._job is None:
             return kept
         parts = {part.name: part.describe() for part in self._prepared().parts}
-        about = {"notes": list(self._notes), "parts": parts}
+        about = {"notes": list(dict.fromkeys(filter(None, self._notes))), "parts": parts}
         if self.store is not None:
             self.store.write_about(about)
         return about
