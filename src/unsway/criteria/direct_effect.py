@@ -109,7 +109,7 @@ class DirectEffect(BaseEstimator):
         self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
     ) -> Objective:
         """Return (1−λ)·loss + λ·penalty of rows with these propensities, at strength 0."""
-        scores = self.check_row_values(row_values)
+        scores = self._present(row_values)
         design = self.design(rows, scores, reduce=reduce)
         labels = design.fit(rows.y)
         if self.norm == "coefficient":
@@ -134,13 +134,15 @@ class DirectEffect(BaseEstimator):
             reduce=reduce,
         )
 
-    def check_row_values(self, row_values: Floats | None) -> Floats:
-        """Return the propensities of rows, or raise unless each row has one."""
-        if row_values is None or not ((row_values >= 0) & (row_values <= 1)).all():
-            raise ValueError(
-                "row_values must be given, from 0 to 1: DirectEffect needs the propensity P(z=1|X) "
-                "of each row"
-            )
+    def check_row_values(self, row_values: Floats | None) -> None:
+        """Raise unless a user's batch brings the propensity of each of its rows."""
+        scores = self._present(row_values)
+        if not ((scores >= 0) & (scores <= 1)).all():
+            raise ValueError("row_values, the propensity P(z=1|X) of each row, must be from 0 to 1")
+
+    def _present(self, row_values: Floats | None) -> Floats:
+        if row_values is None:
+            raise TypeError("DirectEffect needs the propensity score of each row")
         return row_values
 
     def check_settings(self) -> None:

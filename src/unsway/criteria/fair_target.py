@@ -110,7 +110,7 @@ class FairTarget(BaseEstimator):
         self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
     ) -> Objective:
         """Return the loss against y + ½(−1)^z τ of rows with these τ, at strength 0."""
-        effect = self.check_row_values(row_values)
+        effect = self._present(row_values)
         return Objective(
             rows.outcome.loss,
             rows.y,
@@ -119,13 +119,14 @@ class FairTarget(BaseEstimator):
             sample_weight=rows.weights,
         )
 
-    def check_row_values(self, row_values: Floats | None) -> Floats:
-        """Return the direct effects of rows, or raise unless each row has one."""
-        if row_values is None or not np.isfinite(row_values).all():
-            raise ValueError(
-                "row_values must be given and finite: FairTarget needs the direct effect of z at "
-                "each row"
-            )
+    def check_row_values(self, row_values: Floats | None) -> None:
+        """Raise unless a user's batch brings the direct effect at each of its rows."""
+        if not np.isfinite(self._present(row_values)).all():
+            raise ValueError("row_values, the direct effect of z at each row, must be finite")
+
+    def _present(self, row_values: Floats | None) -> Floats:
+        if row_values is None:
+            raise TypeError("FairTarget needs the direct effect at each row")
         return row_values
 
     def check_settings(self) -> None:
