@@ -418,7 +418,7 @@ def test_a_strength_the_criterion_has_not_is_refused(criterion, strength, error,
 
 
 def test_an_objective_needs_the_effect_at_each_row(people):
-    with pytest.raises(ValueError, match="FairTarget needs the direct effect of z at each row"):
+    with pytest.raises(TypeError, match="FairTarget needs the direct effect at each row"):
         FairTarget().objective(people.checked(), None)
 
 
