@@ -1,12 +1,14 @@
-"""Results as a data frame of the library a user has."""
+"""Results as a data frame of the library a user has, or as values for JSON."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from .extras import MissingExtraError
 
@@ -28,3 +30,16 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") ->
         raise MissingExtraError(f"{backend} is not installed; run: pip install {backend}")
     native: Any = backend  # narwhals spells the names out as literals
     return nw.from_dict(dict(columns), backend=native).to_native()
+
+
+def plain(value: Any) -> Any:
+    """Return a value JSON can hold: lists for arrays, None for NaN and infinity."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
