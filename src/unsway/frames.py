@@ -1,16 +1,17 @@
-"""Results as a data frame of the library a user has, and as HTML for a notebook."""
+"""Results as a data frame of the library a user has, as HTML for a notebook, or for JSON."""
 
 from __future__ import annotations
 
 import html
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
-from math import isfinite
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from .checks import check_choice
 from .extras import MissingExtraError
@@ -77,12 +78,20 @@ def frame_of(results: Sequence[Any], backend: str = "pandas") -> Any:
     return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
 
-def plain_number(value: float) -> float | None:
-    """Return a number JSON can hold: None in place of NaN and infinity.
+def plain(value: Any) -> Any:
+    """Return a value JSON can hold: lists for arrays, None for NaN and infinity.
 
     Examples
     --------
-    >>> plain_number(0.5), plain_number(float("nan"))
-    (0.5, None)
+    >>> plain({"estimate": 0.5, "low": float("nan")})
+    {'estimate': 0.5, 'low': None}
     """
-    return float(value) if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

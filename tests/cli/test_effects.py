@@ -16,8 +16,9 @@ from click.testing import CliRunner
 
 from unsway import OverlapWarning, estimate_effects
 from unsway.cli.app import app
-from unsway.cli.effects import forest, interrupts, parse_method
+from unsway.cli.effects import forest, parse_method
 from unsway.cli.flags import RoleFlags, take_roles
+from unsway.cli.outputs import interrupts
 from unsway.cli.table_files import plain_columns
 from unsway.effects import Estimate
 from unsway.extras import MissingExtraError

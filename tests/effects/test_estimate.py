@@ -38,7 +38,7 @@ def test_turning_the_sign_turns_the_interval_around():
     assert -Estimate(0.2, 0.01, 0.1, 0.4) == Estimate(-0.2, 0.01, -0.4, -0.1)
 
 
-def test_an_estimate_becomes_four_plain_numbers():
+def test_an_estimate_becomes_four_plains():
     found = Estimate.normal(np.float64(0.2), np.float64(0.01)).to_dict()
     assert list(found) == ["estimate", "se", "low", "high"]
     assert {type(value) for value in found.values()} == {float}

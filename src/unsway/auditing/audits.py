@@ -12,12 +12,13 @@ import numpy as np
 from .._typing import Floats
 from ..effects import Estimate
 from ..effects.estimate import Progress
+from ..frames import plain
 from ..rows import Rows
 from .causal import CausalAudit, causal_audit, why_no_effects
 from .comparisons import Comparison, comparison
 from .inputs import Settings, check_rows
 from .metrics import BETWEEN, PLACES, Key
-from .tables import Calibration, MetricTable, Table, measure_model, plain, short, show, text_table
+from .tables import Calibration, MetricTable, Table, measure_model, short, show, text_table
 from .words import plain_words
 
 #: Version of what `Audit.to_dict` holds.

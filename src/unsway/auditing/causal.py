@@ -26,10 +26,11 @@ from ..effects import (
     Verdict,
 )
 from ..effects.study import Study, curve_of, effects_of, effects_on, if_told
+from ..frames import plain
 from ..outcome import Outcome
 from ..rows import Rows
 from .inputs import Settings
-from .tables import Table, Tabular, plain, short
+from .tables import Table, Tabular, short
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

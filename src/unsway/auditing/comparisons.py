@@ -14,6 +14,7 @@ from ..effects import Estimate
 from ..effects.estimate import Progress
 from ..effects.influence import Mean
 from ..effects.study import effects_of
+from ..frames import plain
 from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import Settings, check_rows
@@ -24,7 +25,6 @@ from .tables import (
     Table,
     Tabular,
     measure_model,
-    plain,
     short,
     show,
     text_table,

@@ -14,7 +14,7 @@ import numpy as np
 from .._typing import Floats
 from ..effects import Estimate
 from ..effects.estimate import Progress, bootstrap
-from ..frames import make_frame
+from ..frames import make_frame, plain
 from ..rows import Rows
 from .inputs import Settings
 from .metrics import (
@@ -289,19 +289,6 @@ def measure_model(
         calibration=Calibration.of(sample.tally(), bins, rows.groups.names, shares, level),
         replicates=replicates,
     )
-
-
-def plain(value: Any) -> Any:
-    """Return a value JSON can hold: lists for arrays, None for NaN and infinity."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def short(text: Any, longest: int = 32) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +12,14 @@ import numpy as np
 
 from .._typing import Floats
 from ..auditing.audits import Audit, audit
-from ..extras import MissingExtraError, load
+from ..extras import load
 from ..files import write_atomically
 from ..models.folder import SavedModel, TrainingRoles, load_model_folder
 from ..report import write_audit_report
 from ..rows import Rows
 from .console import note, say, steps
-from .effects import interrupts, parse_jobs, places
-from .flags import RoleFlags, check_column, role_options, take_roles
+from .flags import RoleFlags, check_column, jobs_option, role_options, take_roles
+from .outputs import check_html, check_installed, interrupts, on_replicate, places
 from .predict import select_features
 from .table_files import SUFFIXES, plain_columns, read_table, refuse_row_names
 
@@ -111,8 +109,7 @@ class Source:
               show_default=True, help="Estimate effects on at most so many rows.")  # fmt: skip
 @click.option("--no-effects", is_flag=True, help="Leave the causal part out.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--jobs", type=int, callback=parse_jobs, default=1, show_default=True,
-              help="Processes of the bootstrap; -1: one per core.")  # fmt: skip
+@jobs_option(1)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the report as one HTML file.")  # fmt: skip
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path),
@@ -135,29 +132,24 @@ def audit_command(
         raise click.UsageError("--bootstrap: one resample has no spread; give 0, or 2 and more")
     outputs = [each for each in (output, json_file, csv_file) if each is not None]
     if output is not None:
-        _check_report(output)
+        check_html(output)
+        check_installed(REPORT_PACKAGES, "report")
     options = {
         "threshold": list(threshold), "n_bootstrap": bootstrap, "confidence": confidence,
         "max_rows_for_effects": max_rows_for_effects, "random_state": seed, "n_jobs": jobs,
     }  # fmt: skip
-    with ExitStack() as stack:
-        for place in outputs:
-            stack.enter_context(places(None, place, file))
-        stop_if_asked = stack.enter_context(interrupts())
-        progress = stack.enter_context(steps(2 + bootstrap, f"Reading {file.name}", quiet=quiet))
+    with (
+        places(outputs, file),
+        interrupts() as stop_if_asked,
+        steps(2 + bootstrap, f"Reading {file.name}", quiet=quiet) as progress,
+    ):
         sources = [Source.of(scores, "--scores")]
         sources += [Source.of(baseline, "--baseline")] if baseline is not None else []
         flags = RoleFlags(target, positive, sensitive, drop, weights)
         rows, roles, columns = read_rows(file, flags, sources)
-        progress.advance()
-        progress.describe("Auditing")
-
-        def on_replicate(done: int, total: int) -> None:
-            stop_if_asked()
-            progress.describe("Measuring resampled rows")
-            progress.advance()
-
-        found = judge(rows, roles, columns, options, on_replicate, effects=not no_effects)
+        progress.next("Auditing")
+        counted = on_replicate(progress, stop_if_asked, "Measuring resampled rows")
+        found = judge(rows, roles, columns, options, counted, effects=not no_effects)
         stop_if_asked()
         write(found, output, json_file, csv_file)
         progress.advance()
@@ -194,7 +186,7 @@ def judge(
     names: TrainingRoles,
     columns: list[Floats],
     options: Mapping[str, Any],
-    on_replicate: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
     *,
     effects: bool = True,
 ) -> Audit:
@@ -208,7 +200,7 @@ def judge(
         baseline=columns[1] if len(columns) > 1 else None,
         sample_weight=rows.weights,
         positive_level=rows.groups.levels[1],
-        progress=on_replicate,
+        progress=progress,
         **options,
     )
     positive = str(names.positive)
@@ -223,14 +215,3 @@ def write(found: Audit, output: Path | None, json_file: Path | None, csv_file: P
         write_atomically(csv_file, found.metrics.table.to_csv())
     if output is not None:
         write_audit_report(found, output)
-
-
-def _check_report(output: Path) -> None:
-    """Raise before any work if no report can be written there."""
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise click.UsageError(f"-o {output}: give the name of an .html file")
-    for package in REPORT_PACKAGES:
-        if find_spec(package) is None:
-            raise MissingExtraError(
-                f"{package} is not installed; run: pip install 'unsway[report]'"
-            )

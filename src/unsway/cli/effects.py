@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from ..auditing.tables import plain
 from ..effects import INTERVALS, MEANINGS, METHODS, Balance, Effects, Estimate, Sensitivity
 from ..effects.plots import plot_curve
 from ..effects.study import Study, effects_of
-from ..extras import MissingExtraError
-from ..files import check_writable, write_atomically
+from ..files import write_atomically
+from ..frames import plain
 from ..models.folder import TrainingRoles
 from ..paper.plots import to_bytes
 from ..rows import Rows
 from .console import Steps, note, one_line, say, show_table, steps
-from .flags import RoleFlags, role_options, take_roles
+from .flags import RoleFlags, jobs_option, role_options, take_roles
+from .outputs import check_installed, interrupts, on_replicate, places
 from .table_files import read_table, refuse_row_names
 
 #: The pictures of --plots, each as SVG and PNG.
@@ -42,13 +39,6 @@ def parse_method(context: click.Context, option: click.Parameter, value: str) ->
     return name
 
 
-def parse_jobs(context: click.Context, option: click.Parameter, value: int) -> int:
-    """Return the number of processes; -1 stands for one per core."""
-    if value == 0 or value < -1:
-        raise click.BadParameter("give at least 1, or -1 for one per core", context, option)
-    return value
-
-
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @role_options
@@ -63,8 +53,7 @@ def parse_jobs(context: click.Context, option: click.Parameter, value: int) -> i
 @click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True,
               help="Folds of the cross-fitting.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--jobs", type=int, callback=parse_jobs, default=-1, show_default=True,
-              help="Processes of the bootstrap; -1: one per core.")  # fmt: skip
+@jobs_option(-1)
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path),
               help="Write every number to this file.")  # fmt: skip
 @click.option("--plots", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
@@ -90,7 +79,11 @@ def effects(
         "method": method, "interval": interval, "confidence": confidence, "cv": cv,
         "random_state": seed, "n_jobs": jobs, "n_bootstrap": max(2, replicates),
     }  # fmt: skip
-    with places(plots, json_file, file), interrupts() as stop_if_asked:
+    if plots:
+        check_installed(["matplotlib"], "plot")
+    paths = [plots / f"{name}.{kind}" for name in PICTURES for kind in KINDS] if plots else []
+    paths += [json_file] if json_file else []
+    with places(paths, file), interrupts() as stop_if_asked:
         with steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress:
             rows, roles = take_roles(read_table(file), flags, numeric_target=True)
             refuse_row_names(rows.X)
@@ -114,65 +107,13 @@ def study(
     rows: Rows, options: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
 ) -> Study:
     """Estimate the effects, then look at the same rows and models for reasons to doubt them."""
-
-    def on_replicate(done: int, total: int) -> None:
-        stop_if_asked()
-        progress.describe("Refitting on resampled rows")
-        progress.advance()
-
-    effects = effects_of(rows, progress=on_replicate, **options)
+    counted = on_replicate(progress, stop_if_asked, "Refitting on resampled rows")
+    effects = effects_of(rows, progress=counted, **options)
     progress.next("Checking what the data can tell")
     found = Study.of(rows, effects)
     for what, why in found.missing.items():
         note(f"no {what}: {why}")
     return found
-
-
-@contextmanager
-def places(plots: Path | None, json_file: Path | None, source: Path) -> Iterator[None]:
-    """Check before any work that the outputs can be made; leave no new folder if that fails."""
-    if plots and find_spec("matplotlib") is None:
-        raise MissingExtraError("matplotlib is not installed; run: pip install 'unsway[plot]'")
-    if json_file and json_file.resolve() == source.resolve():
-        raise ValueError(f"{json_file} is the table itself; give another name")
-    paths = [plots / f"{name}.{kind}" for name in PICTURES for kind in KINDS] if plots else []
-    paths += [json_file] if json_file else []
-    new = {folder for path in paths for folder in path.parents if not folder.exists()}
-    try:
-        for path in paths:
-            check_writable(path)
-        yield
-    except BaseException:
-        for folder in sorted(new, reverse=True):  # the deepest first
-            with suppress(OSError):
-                folder.rmdir()
-        raise
-
-
-@contextmanager
-def interrupts() -> Iterator[Callable[[], None]]:
-    """Remember Ctrl-C: compiled code may swallow it, or turn it into an error of another kind."""
-    asked: list[int] = []
-
-    def remember(number: int, frame: Any) -> None:
-        asked.append(number)
-        raise KeyboardInterrupt
-
-    def stop_if_asked() -> None:
-        if asked:
-            raise KeyboardInterrupt
-
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if usual:
-        signal.signal(signal.SIGINT, remember)
-    try:
-        yield stop_if_asked
-    except Exception:
-        stop_if_asked()
-        raise
-    finally:
-        if usual:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def draw(found: Study, folder: Path) -> Iterator[tuple[Path, bytes]]:

@@ -36,7 +36,7 @@ from ..models.training import fit_for
 from ..rows import Rows
 from ..sweeps.measures import fairness_of
 from .console import Steps, say, show_table, steps
-from .flags import RoleFlags, role_options, take_roles
+from .flags import RoleFlags, role_options, take_roles, together
 from .low_memory import check_files, train_from_files
 from .table_files import read_table, refuse_row_names
 
@@ -102,29 +102,24 @@ def parse_params(
     return params
 
 
-def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags that say what is trained; the command gets them one by one."""
-    for option in reversed(
-        (
-            click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
-                         metavar=f"[{'|'.join(ENGINES)}]"),
-            click.option("--criterion",
-                         type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
-                         help="fair-target, unless a setting of the direct effect is given."),
-            click.option("--outcome-degree", type=click.IntRange(min=1),
-                         help="N1 of the direct effect."),
-            click.option("--effect-degree", type=click.IntRange(min=0),
-                         help="N2 of the direct effect."),
-            click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect."),
-            click.option("--param", "params", multiple=True, callback=parse_params,
-                         metavar="NAME=VALUE",
-                         help="A parameter of the engine; may be given again."),
-            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-            click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine."),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+#: The flags that say what is trained.
+model_options = together(
+    click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
+                 metavar=f"[{'|'.join(ENGINES)}]"),
+    click.option("--criterion",
+                 type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
+                 help="fair-target, unless a setting of the direct effect is given."),
+    click.option("--outcome-degree", type=click.IntRange(min=1),
+                 help="N1 of the direct effect."),
+    click.option("--effect-degree", type=click.IntRange(min=0),
+                 help="N2 of the direct effect."),
+    click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect."),
+    click.option("--param", "params", multiple=True, callback=parse_params,
+                 metavar="NAME=VALUE",
+                 help="A parameter of the engine; may be given again."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+    click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine."),
+)  # fmt: skip
 
 
 @click.command()

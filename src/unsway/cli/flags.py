@@ -23,6 +23,8 @@ from .table_files import plain_columns
 #: What stands for the other side where one value is compared with several.
 REST = "(any other)"
 
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 
 @dataclass(frozen=True)
 class RoleFlags:
@@ -35,22 +37,41 @@ class RoleFlags:
     weights: str | None
 
 
-def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags that give columns their roles; the command gets them one by one."""
-    for option in reversed(
-        (
-            click.option("--target", required=True, metavar="COLUMN", help="The label."),
-            click.option("--positive", metavar="VALUE",
-                         help="The value of the target that is scored. 0/1 needs none."),
-            click.option("--sensitive", required=True, metavar="COLUMN=VALUE",
-                         help="The sensitive column, and its value that counts as z = 1."),
-            click.option("--drop", multiple=True, metavar="COLUMN,…",
-                         help="Columns to leave out; may be given again."),
-            click.option("--weights", metavar="COLUMN", help="The weight of each row."),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+def together(*options: Option) -> Option:
+    """Return a decorator that adds all of these options; the command gets them one by one."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+#: The flags that give columns their roles.
+role_options = together(
+    click.option("--target", required=True, metavar="COLUMN", help="The label."),
+    click.option("--positive", metavar="VALUE",
+                 help="The value of the target that is scored. 0/1 needs none."),
+    click.option("--sensitive", required=True, metavar="COLUMN=VALUE",
+                 help="The sensitive column, and its value that counts as z = 1."),
+    click.option("--drop", multiple=True, metavar="COLUMN,…",
+                 help="Columns to leave out; may be given again."),
+    click.option("--weights", metavar="COLUMN", help="The weight of each row."),
+)  # fmt: skip
+
+
+def parse_jobs(context: click.Context, option: click.Parameter, value: int) -> int:
+    """Return the number of processes; -1 stands for one per core."""
+    if value == 0 or value < -1:
+        raise click.BadParameter("give at least 1, or -1 for one per core", context, option)
+    return value
+
+
+def jobs_option(default: int) -> Option:
+    """Return the option for the number of processes."""
+    return click.option("--jobs", type=int, callback=parse_jobs, default=default, show_default=True,
+                        help="Processes of the bootstrap; -1: one per core.")  # fmt: skip
 
 
 def parse_numbers(

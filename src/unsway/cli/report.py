@@ -10,6 +10,7 @@ from ..files import check_writable
 from ..report import write_frontier_report
 from ..sweeps import Choice, Frontier
 from .console import note, say
+from .outputs import check_html
 
 
 @click.command()
@@ -31,8 +32,7 @@ def report(
 
     The page opens from disk, asks the network for nothing, and has a slider over the strengths.
     """
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise click.UsageError(f"-o {output}: give the name of an .html file")
+    check_html(output)
     found = Frontier.load(store)
     check_writable(output)
     choice = _choose(found, max_direct_effect, max_accuracy_loss, quiet)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..checks import check_choice, check_weights
-from ..frames import make_frame, plain_number
+from ..frames import make_frame, plain
 from ..groups import Groups
 from ..tables import MISSING, Column, columns, row_count
 from .overlap import check_propensity, propensity_weights
@@ -86,10 +86,10 @@ class Balance:
         measures = self._measures().items()
         return {
             weighting: {
-                "effective_sample_size": list(map(plain_number, self.effective_sizes[place])),
+                "effective_sample_size": list(map(plain, self.effective_sizes[place])),
                 "worst": self.worst(weighting)[0],
                 "columns": {
-                    name: {key: plain_number(values[line, place]) for key, values in measures}
+                    name: {key: plain(values[line, place]) for key, values in measures}
                     for line, name in enumerate(self.names)
                 },
             }

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._typing import Floats, Mask
 from ..checks import check_integer, check_weights, read_numbers
-from ..frames import make_frame, plain_number
+from ..frames import make_frame, plain
 from ..groups import Groups
 from .plots import plot_overlap
 
@@ -119,8 +119,8 @@ class Overlap:
             "auc": self.auc,
             "common_support": list(self.support),
             "share_in_support": self.share_in_support,
-            "effective_sample_size_ate": [plain_number(size) for size in self.ate_sizes],
-            "effective_sample_size_overlap": [plain_number(size) for size in self.overlap_sizes],
+            "effective_sample_size_ate": [plain(size) for size in self.ate_sizes],
+            "effective_sample_size_overlap": [plain(size) for size in self.overlap_sizes],
             "n_exact": self.n_exact,
             "n_infinite": self.n_infinite,
             "histogram": {

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ..checks import check_number
-from ..frames import frame_of, plain_number
+from ..frames import frame_of, plain
 from .balance import Balance
 from .mean_field import MeanField
 from .overlap import MAX_EXTREME_SHARE, Overlap
@@ -92,7 +92,7 @@ class Verdict:
         rows = [asdict(finding) for finding in self.findings]
         return {
             "level": self.level,
-            "findings": [{**row, "value": plain_number(row["value"])} for row in rows],
+            "findings": [{**row, "value": plain(row["value"])} for row in rows],
             "thresholds": asdict(self.thresholds),
         }
 

@@ -1,0 +1,88 @@
+"""What a long command owes its user: outputs checked before any work, and Ctrl-C that counts."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..extras import MissingExtraError
+from ..files import check_writable
+from .console import Steps
+
+
+def check_installed(packages: Sequence[str], extra: str) -> None:
+    """Raise, with the pip line, if a package that an output is made with is missing."""
+    for package in packages:
+        if find_spec(package) is None:
+            raise MissingExtraError(
+                f"{package} is not installed; run: pip install 'unsway[{extra}]'"
+            )
+
+
+def check_html(output: Path) -> None:
+    """Raise unless it is the name of a page."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"-o {output}: give the name of an .html file")
+
+
+@contextmanager
+def places(paths: Sequence[Path], source: Path) -> Iterator[None]:
+    """Check before any work that the outputs can be made; leave no new folder if that fails."""
+    for path in paths:
+        if path.resolve() == source.resolve():
+            raise ValueError(f"{path} is the table itself; give another name")
+    new = {folder for path in paths for folder in path.parents if not folder.exists()}
+    try:
+        for path in paths:
+            check_writable(path)
+        yield
+    except BaseException:
+        for folder in sorted(new, reverse=True):  # the deepest first
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+@contextmanager
+def interrupts() -> Iterator[Callable[[], None]]:
+    """Remember Ctrl-C: compiled code may swallow it, or turn it into an error of another kind."""
+    asked: list[int] = []
+
+    def remember(number: int, frame: Any) -> None:
+        asked.append(number)
+        raise KeyboardInterrupt
+
+    def stop_if_asked() -> None:
+        if asked:
+            raise KeyboardInterrupt
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, remember)
+    try:
+        yield stop_if_asked
+    except Exception:
+        stop_if_asked()
+        raise
+    finally:
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def on_replicate(
+    progress: Steps, stop_if_asked: Callable[[], None], description: str
+) -> Callable[[int, int], None]:
+    """Return what a bootstrap calls after each replicate: stop on Ctrl-C, or count one step."""
+
+    def count(done: int, total: int) -> None:
+        stop_if_asked()
+        progress.describe(description)
+        progress.advance()
+
+    return count
