@@ -2,7 +2,7 @@
 
 import pytest
 
-from unsway.frames import BACKENDS, make_frame
+from unsway.frames import BACKENDS, frame_of, make_frame, plain_number
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -15,3 +15,14 @@ def test_every_backend_gives_its_own_frame(backend):
 def test_an_unknown_backend_is_refused():
     with pytest.raises(ValueError, match="unknown backend 'r'; choose from pandas"):
         make_frame({}, "r")
+
+
+def test_rows_with_the_same_names_become_the_columns_of_a_frame():
+    frame = frame_of([{"effect": "total", "se": 0.1}, {"effect": "explained", "se": 0.2}])
+    assert frame.to_dict("list") == {"effect": ["total", "explained"], "se": [0.1, 0.2]}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_json_cannot_hold_becomes_none(value):
+    assert plain_number(value) is None
+    assert plain_number(0.25) == 0.25

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from importlib.util import find_spec
 from math import isfinite
 from typing import Any
@@ -32,9 +31,14 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") ->
     return nw.from_dict(dict(columns), backend=native).to_native()
 
 
-def frame_of(results: Sequence[Any], backend: str = "pandas") -> Any:
-    """Return dataclasses of one kind as a frame: a row for each, a column for each field."""
-    rows = [asdict(result) for result in results]
+def frame_of(rows: Sequence[Mapping[str, Any]], backend: str = "pandas") -> Any:
+    """Return rows that have the same names as a frame.
+
+    Examples
+    --------
+    >>> frame_of([{"effect": "total", "estimate": 0.4}], "pyarrow").shape
+    (1, 2)
+    """
     return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
 

@@ -85,7 +85,7 @@ class Verdict:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row per finding."""
-        return frame_of(self.findings, backend)
+        return frame_of([asdict(finding) for finding in self.findings], backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return level and findings, ready for JSON; None where a number is unknown."""
