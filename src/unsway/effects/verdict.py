@@ -67,7 +67,7 @@ class Finding:
     decisive: bool = False
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Verdict:
     """What the diagnostics say together.
 
@@ -157,7 +157,7 @@ def verdict(
     level: Level = "caution" if failed else "ok"
     if any(finding.decisive for finding in failed):
         level = "cannot tell"
-    return Verdict(level, tuple(findings), limits)
+    return Verdict(level=level, findings=tuple(findings), thresholds=limits)
 
 
 def _overlap_findings(found: Overlap, limits: Thresholds) -> Iterator[Finding]:
