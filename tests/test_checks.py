@@ -14,6 +14,7 @@ from unsway.checks import (
     check_number,
     check_weights,
     read_column,
+    read_numbers,
 )
 
 # --- columns -------------------------------------------------------------------------------------
@@ -70,6 +71,22 @@ def test_a_column_with_an_index_of_its_own_is_read_by_position():
 
 
 # --- weights -------------------------------------------------------------------------------------
+
+
+def test_a_column_that_holds_no_numbers_is_refused_by_name():
+    with pytest.raises(TypeError, match="mu0 must hold numbers"):
+        read_numbers(["high", "low"], "mu0")
+
+
+def test_a_column_of_numbers_is_as_long_as_what_is_beside_it():
+    assert read_numbers([1, 2], "mu0", 2).tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="mu0 has 2 rows but effect has 3; they must match"):
+        read_numbers([1, 2], "mu0", 3, beside="effect")
+
+
+def test_weights_of_another_role_are_refused_under_its_name():
+    with pytest.raises(ValueError, match="weights 'mine' has 1 negative values"):
+        check_weights([1, -1], 2, role="weights 'mine'")
 
 
 def test_no_weights_stay_none():

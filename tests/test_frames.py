@@ -2,7 +2,7 @@
 
 import pytest
 
-from unsway.frames import BACKENDS, Tabular, html_table, make_frame
+from unsway.frames import BACKENDS, Tabular, frame_of, html_table, make_frame, plain
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -37,3 +37,14 @@ def test_a_notebook_shows_the_first_rows_of_a_long_table():
     page = html_table({"row": list(range(100))}, "long")
     assert page.count("<td>") == 61
     assert "… 40 more rows" in page
+
+
+def test_rows_with_the_same_names_become_the_columns_of_a_frame():
+    frame = frame_of([{"effect": "total", "se": 0.1}, {"effect": "explained", "se": 0.2}])
+    assert frame.to_dict("list") == {"effect": ["total", "explained"], "se": [0.1, 0.2]}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_json_cannot_hold_becomes_none(value):
+    assert plain(value) is None
+    assert plain(0.25) == 0.25

@@ -117,26 +117,28 @@ def check_length(array: NDArray[Any], n_rows: int, role: str, beside: str = "X")
         raise ValueError(f"{role} has {len(array)} rows but {beside} has {n_rows}; they must match")
 
 
-def check_weights(sample_weight: Any, n_rows: int, *, beside: str = "X") -> Floats | None:
+def check_weights(
+    sample_weight: Any, n_rows: int, *, beside: str = "X", role: str = "sample_weight"
+) -> Floats | None:
     """Return the weights as floats, or None; refuse negative and non-finite ones, and all zeros."""
     if sample_weight is None:
         return None
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers") from None
+        raise ValueError(f"{role} must hold numbers") from None
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
         raise ValueError("Sample weights must be 1D array or scalar")
-    check_length(weights, n_rows, "sample_weight", beside)
+    check_length(weights, n_rows, role, beside)
     bad = int((~np.isfinite(weights)).sum())
     if bad:
-        raise ValueError(f"sample_weight has {bad} values that are NaN or infinite")
+        raise ValueError(f"{role} has {bad} values that are NaN or infinite")
     if (weights < 0).any():
-        raise ValueError(f"sample_weight has {int((weights < 0).sum())} negative values")
+        raise ValueError(f"{role} has {int((weights < 0).sum())} negative values")
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row")
+        raise ValueError(f"{role} is zero for every row")
     return weights
 
 

@@ -6,7 +6,6 @@ import html
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
@@ -72,9 +71,15 @@ def _line(cell: str, values: Any) -> str:
     return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"
 
 
-def frame_of(results: Sequence[Any], backend: str = "pandas") -> Any:
-    """Return dataclasses of one kind as a frame: a row for each, a column for each field."""
-    rows = [asdict(result) for result in results]
+def frame_of(rows: Sequence[Mapping[str, Any]], backend: str = "pandas") -> Any:
+    """Return rows that have the same names as a frame.
+
+    Examples
+    --------
+    >>> frame_of([{"effect": "total", "estimate": 0.4}], "pyarrow").shape
+    (1, 2)
+    """
+    return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
     return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
 

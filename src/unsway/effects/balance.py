@@ -228,7 +228,8 @@ def _weightings(
                 raise ValueError(f"weights may not be named {name!r}, which is taken")
             if values is None:
                 raise ValueError(f"weights {name!r} is None; give one number per row")
-            found[str(name)] = _named_weights(values, len(z), str(name))
+            checked = check_weights(values, len(z), role=f"weights {str(name)!r}")
+            found[str(name)] = np.asarray(checked)
     for name, values in found.items():
         found[name] = values if base is None else values * base
         sensitive.check_present(found[name], f"the weighting {name!r}")
@@ -236,13 +237,6 @@ def _weightings(
         if np.count_nonzero(found["raw"][rows]) < 2:
             raise ValueError(f"sensitive level {level!s} has a single row; at least two are needed")
     return found
-
-
-def _named_weights(values: Any, n_rows: int, name: str) -> Floats:
-    try:
-        return np.asarray(check_weights(values, n_rows))
-    except ValueError as error:
-        raise ValueError(str(error).replace("sample_weight", f"weights {name!r}")) from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,14 @@ from .surrogate import MAX_CONDITION, IllPosedSurrogateError, ScoreBasis, Surrog
 
 CURVES = ("doubly_robust", "spline", "polynomial", "bins")
 
+#: A curve linear in its coefficients: functions of b, coefficients, and their covariance.
+_Fit = tuple[Callable[[Floats], Floats], Floats, Floats]
+
 #: Fewest rows of each group that a bin needs to show a difference.
 MIN_BIN_ROWS = 5
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class EffectCurve:
     """MFCDE(b) = E[y|1,b] − E[y|0,b] on a grid of propensities, "z=1 minus z=0".
 
@@ -68,20 +71,6 @@ class EffectCurve:
             f"[{self.b[0]:.2f}, {self.b[-1]:.2f}], effect {known.min():.4f} to {known.max():.4f}, "
             f"{self.confidence:.0%} band of ±{self.factor:.2f} se)"
         )
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """A curve linear in its coefficients."""
-
-    functions: Callable[[Floats], Floats]
-    coefficients: Floats
-    covariance: Floats = field(repr=False)
-
-    def at(self, b: Floats) -> tuple[Floats, Floats]:
-        """Return the values and their covariance."""
-        rows = self.functions(b)
-        return rows @ self.coefficients, rows @ self.covariance @ rows.T
 
 
 def effect_curve(
@@ -172,22 +161,24 @@ def effect_curve(
 
 
 def _curve(fit: _Fit, grid: Floats, method: str, confidence: float) -> EffectCurve:
-    estimate, covariance = fit.at(grid)
+    functions, coefficients, uncertainty = fit
+    rows = functions(grid)
+    estimate, covariance = rows @ coefficients, rows @ uncertainty @ rows.T
     se = np.sqrt(np.clip(np.diag(covariance), 0, None))
     known = ~np.isnan(se)
     factor = simultaneous_factor(covariance[np.ix_(known, known)], confidence)
     single = float(stats.norm.ppf(0.5 + confidence / 2))
     return EffectCurve(
-        grid,
-        estimate,
-        se,
-        estimate - single * se,
-        estimate + single * se,
-        estimate - factor * se,
-        estimate + factor * se,
-        method,
-        confidence,
-        factor,
+        b=grid,
+        estimate=estimate,
+        se=se,
+        low=estimate - single * se,
+        high=estimate + single * se,
+        band_low=estimate - factor * se,
+        band_high=estimate + factor * se,
+        method=method,
+        confidence=confidence,
+        factor=factor,
     )
 
 
@@ -218,7 +209,7 @@ def _doubly_robust(
     basis = ScoreBasis.of("spline", degree, b, weights)
     score = augmented_effect(y, z, nuisances)
     # The score's noise grows like 1/b(1−b); at one b all rows weigh the same, so nothing is lost.
-    return _Fit(basis, *_least_squares(basis(b), score, weights * b * (1 - b)))
+    return basis, *_least_squares(basis(b), score, weights * b * (1 - b))
 
 
 def _surrogate(y: Floats, z: Floats, weights: Floats, b: Floats, degree: int, basis: str) -> _Fit:
@@ -229,7 +220,7 @@ def _surrogate(y: Floats, z: Floats, weights: Floats, b: Floats, degree: int, ba
     rows = np.hstack([design.outcome_basis(b), effect(b) * z[:, None]])
     coefficients, covariance = _least_squares(rows, y, weights)
     own = slice(design.outcome_basis.degree + 1, None)
-    return _Fit(effect, coefficients[own], covariance[own, own])
+    return effect, coefficients[own], covariance[own, own]
 
 
 def _bins(y: Floats, z: Floats, weights: Floats, b: Floats, n_bins: int) -> _Fit:
@@ -259,4 +250,4 @@ def _bins(y: Floats, z: Floats, weights: Floats, b: Floats, n_bins: int) -> _Fit
         member = np.searchsorted(inner, at, side="right")
         return np.eye(count)[member] + np.where(np.isnan(difference[member]), np.nan, 0)[:, None]
 
-    return _Fit(functions, np.nan_to_num(difference), np.diag(np.nan_to_num(variance)))
+    return functions, np.nan_to_num(difference), np.diag(np.nan_to_num(variance))

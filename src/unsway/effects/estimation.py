@@ -12,8 +12,9 @@ from .._typing import Floats, Index
 from ..checks import check_choice, check_integer
 from ..outcome import Outcome
 from ..rows import Rows
+from .direct_effect_left import Explained
 from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates
-from .influence import Effect, Estimator, SurrogateEstimator, doubly_robust, weighting
+from .influence import EFFECTS, Effect, Estimator, SurrogateEstimator, doubly_robust, weighting
 from .nuisance import CrossFit, Nuisances
 from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
 from .propensity import OverlapWarning
@@ -168,50 +169,15 @@ def estimate_effects(
             "n_rows": len(rows.z),
             "n_clipped": nuisances.n_clipped,
         },
-        _explained=found["explained"],
-        _z=rows.z,
-        _weights=rows.mean_one_weights,
-        _replicates=replicates,
+        _explained=Explained(
+            mean=found["explained"],
+            z=rows.z,
+            weights=rows.mean_one_weights,
+            replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
+            seed=random_state,
+            confidence=confidence,
+        ),
     )
-
-
-def direct_effect_left(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, X: Any, **options: Any
-) -> Estimate:
-    """Return gap(p) − explained: how much of the direct effect of z a model's scores still hold.
-
-    gap(p) = E[p|z=1] − E[p|z=0]; what is explained is what z does to the labels through X. A fair
-    score has 0; where the figure is positive, people with z=1 score higher than X explains, where
-    it is negative, lower. The interval carries the uncertainty of both.
-
-    Parameters
-    ----------
-    y_true : column of length n
-        Labels of rows, best of those that the model was not trained on.
-    y_pred : column of length n
-        Any model's scores p of the same rows.
-    sensitive_features, X
-        z and the covariates of the rows.
-    **options
-        Passed to `estimate_effects`. To judge several models on the same rows, estimate once and
-        call `Effects.direct_effect_left` for each.
-
-    Examples
-    --------
-    >>> from unsway import make_synthetic
-    >>> people = make_synthetic(4000, random_state=0)
-    >>> left = direct_effect_left(
-    ...     people.y,
-    ...     people.fair_score,
-    ...     sensitive_features=people.z,
-    ...     X=people.X,
-    ...     max_extreme_share=1,
-    ... )
-    >>> left.low < 0 < left.high
-    True
-    """
-    effects = estimate_effects(X, y_true, sensitive_features=sensitive_features, **options)
-    return effects.direct_effect_left(y_pred)
 
 
 def check_rows(

@@ -16,17 +16,19 @@ from .._typing import Floats
 from .nuisance import Nuisances
 from .surrogate import SurrogateDesign
 
-#: The effects, in the order they are told.
-EFFECTS = (
-    "total",
-    "direct_reference",
-    "direct_group",
-    "indirect_reference",
-    "indirect_group",
-    "explained",
-    "direct_everyone",
-    "direct_overlap",
-)
+#: What each effect is, in a few words, in the order they are told.
+MEANINGS = {
+    "total": "whole difference between the groups",
+    "direct_reference": "direct, on people with z=0",
+    "direct_group": "direct, on people with z=1",
+    "indirect_reference": "through the covariates, at z=0",
+    "indirect_group": "through the covariates, at z=1",
+    "explained": "through the covariates, mean of both",
+    "direct_everyone": "direct, mean over everyone",
+    "direct_overlap": "direct, where the groups overlap",
+}
+
+EFFECTS = tuple(MEANINGS)
 
 
 @dataclass(frozen=True)

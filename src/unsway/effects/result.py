@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from .._typing import Floats
-from ..checks import read_column
-from ..frames import make_frame
-from .estimate import Estimate, resample
-from .influence import EFFECTS, Mean
+from ..frames import frame_of
+from .direct_effect_left import Explained
+from .estimate import Estimate
+from .influence import EFFECTS, MEANINGS
 from .nuisance import Nuisances
 from .overlap import Overlap
 from .plots import plot_forest
 
-#: What each effect is, in a few words.
-MEANINGS = {
-    "total": "whole difference between the groups",
-    "direct_reference": "direct, on people with z=0",
-    "direct_group": "direct, on people with z=1",
-    "indirect_reference": "through the covariates, at z=0",
-    "indirect_group": "through the covariates, at z=1",
-    "explained": "through the covariates, mean of both",
-    "direct_everyone": "direct, mean over everyone",
-    "direct_overlap": "direct, where the groups overlap",
-}
 
-
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Effects:
     """The effects of z on an outcome, "z=1 minus z=0", each with its uncertainty.
 
@@ -77,10 +62,7 @@ class Effects:
     overlap: Overlap
     nuisances: Nuisances
     settings: Mapping[str, Any]
-    _explained: Mean = field(repr=False)
-    _z: Floats = field(repr=False)
-    _weights: Floats = field(repr=False)
-    _replicates: Floats | None = field(repr=False)
+    _explained: Explained
 
     def estimates(self) -> dict[str, Estimate]:
         """Return the effects by name."""
@@ -130,41 +112,15 @@ class Effects:
         >>> left.low < 0 < left.high
         True
         """
-        p, _ = read_column(y_pred, "y_pred")
-        if p.dtype.kind not in "biuf":
-            raise TypeError("y_pred must hold numbers")
-        if len(p) != len(self._z):
-            raise ValueError(
-                f"y_pred has {len(p)} rows but the effects were estimated on {len(self._z)}; score "
-                "the same rows"
-            )
-        p = p.astype(np.float64)
-        left = _gap(p, self._z, self._weights) - self._explained
-        se = left.se
-        if self._replicates is not None:
-            gaps = [
-                _gap(p[rows], self._z[rows], self._weights[rows]).value
-                for rows in (
-                    resample(self._z, self.settings["random_state"], k)
-                    for k in range(len(self._replicates))
-                )
-            ]
-            explained = self._replicates[:, EFFECTS.index("explained")]
-            se = float(np.std(gaps - explained, ddof=1))
-        return Estimate.normal(left.value, se, self.settings["confidence"])
+        return self._explained.left_in(y_pred)
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row per effect."""
-        found = self.estimates()
-        return make_frame(
-            {
-                "effect": list(found),
-                "meaning": [MEANINGS[name] for name in found],
-                **{
-                    key: [getattr(each, key) for each in found.values()]
-                    for key in ("estimate", "se", "low", "high")
-                },
-            },
+        return frame_of(
+            [
+                {"effect": name, "meaning": MEANINGS[name], **each.to_dict()}
+                for name, each in self.estimates().items()
+            ],
             backend,
         )
 
@@ -184,7 +140,7 @@ class Effects:
     def _about(self) -> str:
         how = self.settings
         return (
-            f"{how['method'].replace('_', ' ')}, {len(self._z):,} rows, {how['confidence']:.0%} "
+            f"{how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, {how['confidence']:.0%} "
             f"intervals by {how['interval']}"
         )
 
@@ -192,25 +148,17 @@ class Effects:
         lines = [f"{self._title()} ({self._about()})"]
         lines.append(f"{'':<20}{'estimate':>9}{'se':>9}{'low':>9}{'high':>9}")
         for name, each in self.estimates().items():
-            numbers = "".join(
-                f"{value:>9.4f}" for value in (each.estimate, each.se, each.low, each.high)
-            )
+            numbers = "".join(f"{value:>9.4f}" for value in each.to_dict().values())
             lines.append(f"{name:<20}{numbers}   {MEANINGS[name]}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><th>{name}</th>"
-            + "".join(f"<td>{v:.4f}</td>" for v in (each.estimate, each.se, each.low, each.high))
+            + "".join(f"<td>{value:.4f}</td>" for value in each.to_dict().values())
             + f"<td>{MEANINGS[name]}</td></tr>"
             for name, each in self.estimates().items()
         )
         title = html.escape(f"{self._title()} ({self._about()})")
         head = "".join(f"<th>{name}</th>" for name in ("", "estimate", "se", "low", "high", ""))
         return f"<table><caption>{title}</caption><tr>{head}</tr>{rows}</table>"
-
-
-def _gap(scores: Floats, z: Floats, weights: Floats) -> Mean:
-    """Return E[p|z=1] − E[p|z=0] with its influence function."""
-    ones, zeros = weights * z, weights * (1 - z)
-    return Mean.of(ones * scores, ones) - Mean.of(zeros * scores, zeros)

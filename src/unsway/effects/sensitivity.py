@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,7 @@ class Sensitivity:
         """Return the effect as measured and beside each benchmark, one row each."""
         nothing = {"strength": 0.0, "r2_z": 0.0, "r2_y": 0.0}
         none = Benchmark(benchmark="(none)", **nothing, **self.effect.to_dict())
-        return frame_of((none, *self.benchmarks), backend)
+        return frame_of([asdict(row) for row in (none, *self.benchmarks)], backend)
 
     def __repr__(self) -> str:
         aim = "bring the effect to zero" if self.q == 1 else f"take {self.q:.0%} off the effect"

@@ -67,7 +67,7 @@ class Finding:
     decisive: bool = False
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Verdict:
     """What the diagnostics say together.
 
@@ -85,7 +85,7 @@ class Verdict:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row per finding."""
-        return frame_of(self.findings, backend)
+        return frame_of([asdict(finding) for finding in self.findings], backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return level and findings, ready for JSON; None where a number is unknown."""
@@ -158,7 +158,7 @@ def verdict(
     level: Level = "caution" if failed else "ok"
     if any(finding.decisive for finding in failed):
         level = "cannot tell"
-    return Verdict(level, tuple(findings), limits)
+    return Verdict(level=level, findings=tuple(findings), thresholds=limits)
 
 
 def _overlap_findings(found: Overlap, limits: Thresholds) -> Iterator[Finding]:
