@@ -10,9 +10,9 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from ..auditing.tables import plain
 from ..auditing.verdict import Level
 from ..extras import load
+from ..frames import plain
 from .charts import palette, script
 
 
