@@ -135,7 +135,7 @@ def test_a_store_holds_no_pickle_and_no_row(people, tmp_path):
         ),
         ({"estimator": booster()}, r'estimator.class was "FairLogisticRegression"'),
         ({"threshold": 0.4}, r"settings.threshold was 0.5 and is 0.4"),
-        ({"validation_fraction": 0.5}, r"settings.validation_fraction was 0.25 and is 0.5"),
+        ({"validation_fraction": 0.5}, r"settings.validation_fraction was 0.33 and is 0.5"),
         ({"random_state": 3}, r"settings.random_state was 0 and is 3"),
         ({"cv": 2}, r"settings.cv was null and is 2"),
         ({"sample_weight": np.ones(600)}, r"data.training rows.sample_weight was null"),

@@ -103,7 +103,7 @@ def check_inputs(
     eval_set: Any = None,
     test_set: Any = None,
     cv: int | None = None,
-    validation_fraction: float = 0.25,
+    validation_fraction: float = 0.33,
     effects: Any = True,
     threshold: float = 0.5,
     encode: Callable[[Any], Any] | None = None,

@@ -40,7 +40,7 @@ def frontier(
     eval_set: tuple[Any, ...] | None = None,
     test_set: tuple[Any, ...] | None = None,
     cv: int | None = None,
-    validation_fraction: float = 0.25,
+    validation_fraction: float = 0.33,
     effects: bool | Mapping[str, Any] = True,
     threshold: float = 0.5,
     encode: Callable[[Any], Any] | None = None,
