@@ -222,7 +222,7 @@ class Part:
             found |= {f"direct_effect_left_{name}": value for name, value in left.items()}
         if self.objective is not None:
             penalty = self.objective.penalty
-            statistics = np.asarray(penalty.statistics(scores)).tolist()
+            statistics = np.asarray(penalty.statistics(np.ascontiguousarray(scores))).tolist()
             found[self.objective.fairness_name] = fairness_of(self.objective, scores)
             found |= dict(zip(penalty.names, statistics, strict=True))
         return found
