@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..checks import check_choice, check_length, check_weights, read_column
+from ..checks import check_choice, check_length, check_weights, distinct_values, read_column
 from ..groups import Groups
 
 #: How the groups are compared, and how the two rates of equalised odds are put together.
@@ -125,15 +125,10 @@ def count_cells(
     groups, _ = read_column(sensitive_features, "sensitive_features")
     check_length(groups, len(decisions), "sensitive_features", "y_pred")
     weights = check_weights(sample_weight, len(decisions), beside="y_pred")
-    try:
-        levels, member = np.unique(groups, return_inverse=True)
-    except TypeError:
-        raise TypeError(
-            "sensitive_features mixes types that cannot be compared; make it all strings or numbers"
-        ) from None
+    levels = distinct_values(groups, "sensitive_features")
     if len(levels) < 2:
         raise ValueError("sensitive_features has a single level; groups need at least two")
-    places = 4 * member.ravel() + 2 * labels + decisions
+    places = 4 * np.searchsorted(levels, groups) + 2 * labels + decisions
     cells = np.bincount(places, weights, 4 * len(levels)).reshape(-1, 2, 2).astype(np.float64)
     empty = int((cells.sum(axis=(1, 2)) == 0).sum())
     if empty:
@@ -267,10 +262,8 @@ def score_gap(
     weights = check_weights(sample_weight, len(scores), beside="y_pred")
     groups.check_present(weights, "sensitive_features")
     weights = np.ones_like(scores) if weights is None else weights
-    ones, zeros = (
-        np.average(scores, weights=weights * groups.z),
-        np.average(scores, weights=weights * (1 - groups.z)),
-    )
+    ones = np.average(scores, weights=weights * groups.z)
+    zeros = np.average(scores, weights=weights * (1 - groups.z))
     return float(ones - zeros)
 
 

@@ -128,18 +128,13 @@ def _axes(ax: Any) -> Any:
 
 
 def _error_bars(ax: Any, x: list[Any], bars: list[Estimate], place: str, label: str) -> None:
-    middle = np.array([each.estimate for each in bars])
-    ends = _lengths(bars)
-    ax.errorbar(
-        x, middle, yerr=ends, color=_COLOURS[place], marker=_MARKERS[place], capsize=2, label=label
-    )
+    style = {"color": _COLOURS[place], "marker": _MARKERS[place], "capsize": 2, "label": label}
+    ax.errorbar(x, [each.estimate for each in bars], yerr=_lengths(bars), **style)
 
 
 def _across(ax: Any, bars: list[Estimate], y: Any, colour: str, marker: str, label: Any) -> None:
-    middle = [each.estimate for each in bars]
-    ax.errorbar(
-        middle, y, xerr=_lengths(bars), color=colour, marker=marker, linestyle="", label=label
-    )
+    style = {"color": colour, "marker": marker, "linestyle": "", "label": label}
+    ax.errorbar([each.estimate for each in bars], y, xerr=_lengths(bars), **style)
 
 
 def _lengths(bars: list[Estimate]) -> Any:
