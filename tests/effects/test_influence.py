@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from contracts import assert_close, make_people
@@ -9,9 +11,9 @@ from contracts import assert_close, make_people
 from unsway.effects.influence import (
     EFFECTS,
     Mean,
-    SurrogateEstimator,
     augmented_effect,
     doubly_robust,
+    surrogate_effects,
     weighting,
 )
 from unsway.effects.nuisance import Nuisances
@@ -19,8 +21,8 @@ from unsway.effects.nuisance import Nuisances
 ESTIMATORS = {
     "doubly_robust": doubly_robust,
     "weighting": weighting,
-    "surrogate": SurrogateEstimator(2, 1, "polynomial"),
-    "flat surrogate": SurrogateEstimator(1, 0, "polynomial"),
+    "surrogate": partial(surrogate_effects, outcome_degree=2, effect_degree=1),
+    "flat surrogate": partial(surrogate_effects, outcome_degree=1, effect_degree=0),
 }
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 

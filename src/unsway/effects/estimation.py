@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..outcome import Outcome
 from ..rows import Rows
 from .direct_effect_left import Explained
 from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates
-from .influence import EFFECTS, Effect, Estimator, SurrogateEstimator, doubly_robust, weighting
+from .influence import EFFECTS, Effect, Estimator, doubly_robust, surrogate_effects, weighting
 from .nuisance import CrossFit, Nuisances
 from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
 from .propensity import OverlapWarning
@@ -130,9 +131,13 @@ def estimate_effects(
     check_choice(basis, "basis", BASES)
     rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
     needs_outcome = method == "doubly_robust"
-    surrogate = SurrogateEstimator(outcome_degree, effect_degree, basis)
-    choices: dict[str, Estimator] = {"doubly_robust": doubly_robust, "weighting": weighting}
-    refit = _Refit(None, choices.get(method, surrogate), rows)
+    degrees: dict[str, Any] = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
+    estimators: dict[str, Estimator] = {
+        "doubly_robust": doubly_robust,
+        "surrogate": partial(surrogate_effects, **degrees, basis=basis),
+        "weighting": weighting,
+    }
+    cross_fit = None
     if nuisances is None or interval == "bootstrap":
         cross_fit = CrossFit.of(
             rows,
@@ -143,7 +148,7 @@ def estimate_effects(
             clip=clip,
             seed=random_state,
         )
-        refit = replace(refit, cross_fit=cross_fit)
+    refit = _Refit(cross_fit, estimators[method], rows)
     nuisances = refit.nuisances() if nuisances is None else nuisances
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
     found, replicates = refit.effects(nuisances), None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -116,52 +117,39 @@ def weighting(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Ef
     return contrasts(mean, everyone, overlap)
 
 
-@dataclass(frozen=True)
-class SurrogateEstimator:
-    """The effects read off the surrogate: averages of MFCDE(b) over those concerned.
+def surrogate_effects(
+    y: Floats, z: Floats, weights: Floats, nuisances: Nuisances, **options: Any
+) -> Effect:
+    """Return the effects read off the surrogate: averages of MFCDE(b) over those concerned.
 
     The influence functions hold the least-squares coefficients' uncertainty and that of the
-    averages; the propensity counts as known.
+    averages; the propensity counts as known. The options are those of `SurrogateDesign.of`.
     """
+    b = nuisances.propensity
+    design = SurrogateDesign.of(b, z, sample_weight=weights, **options)
+    fitted = design.fit(y)
+    cut = design.outcome_basis.degree + 1
+    inverse = linalg.solve_triangular(design.r, np.eye(len(design.r)))
+    residual = y - fitted.outcome(z, b)
+    rows = design.orthonormal_rows() * (residual * len(y))[:, None] @ inverse[cut:].T
+    functions, effect = design.effect_basis(b), fitted.effect(b)
 
-    outcome_degree: int
-    effect_degree: int
-    basis: str
+    def average(share: Floats) -> Mean:
+        mean = Mean.of(share * effect, share)
+        moved = rows @ np.average(functions, axis=0, weights=share)
+        return Mean(mean.value, mean.influence + moved)
 
-    def __call__(self, y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
-        """Return the effects."""
-        b = nuisances.propensity
-        design = SurrogateDesign.of(
-            b,
-            z,
-            outcome_degree=self.outcome_degree,
-            effect_degree=self.effect_degree,
-            basis=self.basis,
-            sample_weight=weights,
-        )
-        fitted = design.fit(y)
-        cut = design.outcome_basis.degree + 1
-        inverse = linalg.solve_triangular(design.r, np.eye(len(design.r)))
-        residual = y - fitted.outcome(z, b)
-        rows = design.orthonormal_rows() * (residual * len(y))[:, None] @ inverse[cut:].T
-        functions, effect = design.effect_basis(b), fitted.effect(b)
+    def group(z_at: int) -> Mean:
+        share = weights * (z if z_at else 1 - z)
+        return Mean.of(share * y, share)
 
-        def average(share: Floats) -> Mean:
-            mean = Mean.of(share * effect, share)
-            moved = rows @ np.average(functions, axis=0, weights=share)
-            return Mean(mean.value, mean.influence + moved)
-
-        def group(z_at: int) -> Mean:
-            share = weights * (z if z_at else 1 - z)
-            return Mean.of(share * y, share)
-
-        zero, one = average(weights * (1 - z)), average(weights * z)
-        crossed = {(1, 0): group(0) + zero, (0, 1): group(1) - one}
-        return contrasts(
-            lambda z_from, z_at: crossed.get((z_from, z_at)) or group(z_at),
-            average(weights),
-            average(weights * b * (1 - b)),
-        )
+    zero, one = average(weights * (1 - z)), average(weights * z)
+    crossed = {(1, 0): group(0) + zero, (0, 1): group(1) - one}
+    return contrasts(
+        lambda z_from, z_at: crossed.get((z_from, z_at)) or group(z_at),
+        average(weights),
+        average(weights * b * (1 - b)),
+    )
 
 
 def contrasts(mean: MeanOutcome, everyone: Mean, overlap: Mean) -> Effect:
