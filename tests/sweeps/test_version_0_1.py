@@ -50,7 +50,8 @@ def test_the_effects_of_a_store_have_the_names_of_today(store):
 
 def test_a_sweep_of_the_same_data_has_the_fingerprint_it_had(store):
     X, y, z = MAKE.rows()
-    now = check_inputs(MAKE.estimator(), X, y, z, effects={"cv": 2}).fingerprint()
+    given = {"effects": {"cv": 2}, "validation_fraction": 0.25}  # the default of that version
+    now = check_inputs(MAKE.estimator(), X, y, z, **given).fingerprint()
     found = differences(Store(store).fingerprint(), json.loads(json.dumps(now)))
     assert [words for words in found if not words.startswith("versions.")] == []
 
