@@ -123,6 +123,7 @@ def verdict(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from unsway.effects.overlap import overlap
     >>> b = np.linspace(0.3, 0.7, 400)
     >>> verdict(overlap(b, sensitive_features=np.arange(400) % 2)).level
