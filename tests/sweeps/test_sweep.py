@@ -97,7 +97,7 @@ def test_the_direct_effect_left_is_that_of_the_effects_room(judged, others):
 
 def test_the_validated_effect_left_uses_the_labels_of_all_rows_and_scores_of_its_own(people):
     found = sweep(people, effects=ANY_OVERLAP)
-    held = hold_out(people.X, people.y + 2 * people.z, 0.25)
+    held = hold_out(people.X, people.y + 2 * people.z, 0.33)
     effects = estimate_effects(people.X, people.y, sensitive_features=people.z, max_extreme_share=1)
     figures = found.point(0.9).parts["validation"]
     p = found.model(0.9).predict_proba(people.X)[:, 1]
@@ -129,7 +129,7 @@ def test_scores_of_some_rows_have_the_error_of_those_rows():
 
 def test_penalty_and_surrogate_are_those_of_training(people):
     model = FairLogisticRegression(DirectEffect(max_extreme_share=1))
-    held = hold_out(people.X, people.y + 2 * people.z, 0.25)
+    held = hold_out(people.X, people.y + 2 * people.z, 0.33)
     found = sweep(people, model).point(0.9).parts["train"]
     alone = FairLogisticRegression(DirectEffect(max_extreme_share=1), 0.9).fit(
         people.X[~held], people.y[~held], sensitive_features=people.z[~held]
@@ -392,7 +392,7 @@ def test_a_frontier_becomes_json(judged):
     assert [point["strength"] for point in again["points"]] == [0.0, 0.9]
     accuracy = judged.point(0.9).value("accuracy", "test")
     assert again["points"][1]["parts"]["test"]["accuracy"] == accuracy
-    assert again["parts"]["validation"]["rows"] == 300
+    assert again["parts"]["validation"]["rows"] == 396
 
 
 def test_a_strength_that_is_not_there_is_named_with_its_neighbour(judged):
