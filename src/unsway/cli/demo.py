@@ -71,8 +71,11 @@ def sweep(samples: int, seed: int) -> Frontier:
 
 def build_page(story: Story) -> Page:
     """Return the page that tells the four models beside the truth."""
-    blind, parity, penalty, fair = story.chapters
+    blind, _, penalty, fair = story.chapters
     svg = to_bytes(plot_story(story), "svg").decode()
+    coefficients = [
+        (c.model, f"{c.safe:.3f}", f"{c.indirect:.3f}", f"{c.proxy:.3f}") for c in story.chapters
+    ]
     return Page(
         title="A model that is not swayed",
         lead=(
@@ -95,37 +98,42 @@ def build_page(story: Story) -> Page:
             Table(
                 "Mean coefficients by role (truth .25, .25, 0)",
                 ("model", "safe", "indirect", "proxy"),
-                [
-                    (c.model, f"{c.safe:.3f}", f"{c.indirect:.3f}", f"{c.proxy:.3f}")
-                    for c in story.chapters
-                ],
+                coefficients,
             ),
-            Text(
-                "What the data are",
-                (
-                    f"{story.n_samples:,} synthetic people to train on and as many to judge by. A "
-                    "sensitive attribute z raises the odds of y = 1 directly, and again through "
-                    "four indirect variables. Two proxies know z but do not cause y; ten safe "
-                    "variables have nothing to do with z. No model sees z when it predicts.",
-                    f"The parity model brings the gap to {parity.gap:.3f}: it gives proxies a "
-                    f"weight of {parity.proxy:.3f} to undo what indirect variables fairly add.",
-                ),
-            ),
-            Text(
-                "How it works",
-                (
-                    "Fair targets are the labels with the direct effect at each person's X, "
-                    "estimated by cross-fitted models, evened out between the groups: "
-                    "y + ½τ(X) for z = 0, y − ½τ(X) for z = 1. The model is then trained as usual.",
-                    "The penalties minimise (1−λ)·log-loss + λ·penalty with "
-                    f"λ = {story.strength:g}. The direct-effect penalty regresses the scores on "
-                    "the propensity score b = P(z=1 | X) and on z, and holds the slope in b to "
-                    "that of the labels with their direct effect evened out.",
-                    "Method: Di Stefano, Hickey & Vasileiou (2020), Counterfactual fairness: "
-                    "removing direct effects through regularization, arXiv:2002.10774.",
-                ),
-            ),
+            *_explanations(story),
         ],
+    )
+
+
+def _explanations(story: Story) -> tuple[Text, Text]:
+    """Return what the data are, and how the models are trained."""
+    parity = story.chapters[1]
+    return (
+        Text(
+            "What the data are",
+            (
+                f"{story.n_samples:,} synthetic people to train on and as many to judge by. A "
+                "sensitive attribute z raises the odds of y = 1 directly, and again through "
+                "four indirect variables. Two proxies know z but do not cause y; ten safe "
+                "variables have nothing to do with z. No model sees z when it predicts.",
+                f"The parity model brings the gap to {parity.gap:.3f}: it gives proxies a "
+                f"weight of {parity.proxy:.3f} to undo what indirect variables fairly add.",
+            ),
+        ),
+        Text(
+            "How it works",
+            (
+                "Fair targets are the labels with the direct effect at each person's X, "
+                "estimated by cross-fitted models, evened out between the groups: "
+                "y + ½τ(X) for z = 0, y − ½τ(X) for z = 1. The model is then trained as usual.",
+                "The penalties minimise (1−λ)·log-loss + λ·penalty with "
+                f"λ = {story.strength:g}. The direct-effect penalty regresses the scores on "
+                "the propensity score b = P(z=1 | X) and on z, and holds the slope in b to "
+                "that of the labels with their direct effect evened out.",
+                "Method: Di Stefano, Hickey & Vasileiou (2020), Counterfactual fairness: "
+                "removing direct effects through regularization, arXiv:2002.10774.",
+            ),
+        ),
     )
 
 

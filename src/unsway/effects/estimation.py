@@ -121,23 +121,10 @@ def estimate_effects(
     >>> direct.low < people.effects.direct_reference < direct.high
     True
     """
-    check_choice(method, "method", METHODS)
-    check_choice(interval, "interval", INTERVALS)
-    check_confidence(confidence)
-    if interval == "bootstrap":
-        check_replicates(n_bootstrap)
-    check_integer(outcome_degree, "outcome_degree", at_least=0)
-    check_integer(effect_degree, "effect_degree", at_least=0)
-    check_choice(basis, "basis", BASES)
+    _check_settings(method, interval, confidence, n_bootstrap)
+    estimator = _estimator(method, outcome_degree, effect_degree, basis)
     rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
-    needs_outcome = method == "doubly_robust"
-    degrees: dict[str, Any] = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
-    estimators: dict[str, Estimator] = {
-        "doubly_robust": doubly_robust,
-        "surrogate": partial(surrogate_effects, **degrees, basis=basis),
-        "weighting": weighting,
-    }
-    cross_fit = None
+    needs_outcome, cross_fit = method == "doubly_robust", None
     if nuisances is None or interval == "bootstrap":
         cross_fit = CrossFit.of(
             rows,
@@ -148,7 +135,7 @@ def estimate_effects(
             clip=clip,
             seed=random_state,
         )
-    refit = _Refit(cross_fit, estimators[method], rows)
+    refit = _Refit(cross_fit, estimator, rows)
     nuisances = refit.nuisances() if nuisances is None else nuisances
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
     found, replicates = refit.effects(nuisances), None
@@ -169,20 +156,49 @@ def estimate_effects(
             "confidence": float(confidence),
             "cv": int(cv),
             "clip": float(clip),
-            "n_bootstrap": 0 if replicates is None else int(n_bootstrap),
             "random_state": int(random_state),
-            "n_rows": len(rows.z),
+            "n_bootstrap": 0 if replicates is None else int(n_bootstrap),
+            "n_rows": len(rows),
             "n_clipped": nuisances.n_clipped,
         },
-        _explained=Explained(
-            mean=found["explained"],
-            z=rows.z,
-            weights=rows.mean_one_weights,
-            replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
-            seed=random_state,
-            confidence=confidence,
-        ),
+        _explained=_explained(found, rows, replicates, random_state, confidence),
     )
+
+
+def _explained(
+    found: Effect, rows: Rows, replicates: Floats | None, seed: int, confidence: float
+) -> Explained:
+    """Return what the direct effect left in scores will be measured against."""
+    return Explained(
+        mean=found["explained"],
+        z=rows.z,
+        weights=rows.mean_one_weights,
+        replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
+        seed=seed,
+        confidence=confidence,
+    )
+
+
+def _check_settings(method: str, interval: str, confidence: float, n_bootstrap: int) -> None:
+    check_choice(method, "method", METHODS)
+    check_choice(interval, "interval", INTERVALS)
+    check_confidence(confidence)
+    if interval == "bootstrap":
+        check_replicates(n_bootstrap)
+
+
+def _estimator(method: str, outcome_degree: int, effect_degree: int, basis: str) -> Estimator:
+    """Return what turns nuisances into effects; degrees and basis are checked in any case."""
+    check_integer(outcome_degree, "outcome_degree", at_least=0)
+    check_integer(effect_degree, "effect_degree", at_least=0)
+    check_choice(basis, "basis", BASES)
+    degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
+    estimators: dict[str, Estimator] = {
+        "doubly_robust": doubly_robust,
+        "surrogate": partial(surrogate_effects, **degrees, basis=basis),  # type: ignore[arg-type]
+        "weighting": weighting,
+    }
+    return estimators[method]
 
 
 def check_rows(
