@@ -124,18 +124,12 @@ def estimate_effects(
     _check_settings(method, interval, confidence, n_bootstrap)
     estimator = _estimator(method, outcome_degree, effect_degree, basis)
     rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
-    needs_outcome, cross_fit = method == "doubly_robust", None
+    needs_outcome, refit = method == "doubly_robust", _Refit(None, estimator, rows)
     if nuisances is None or interval == "bootstrap":
-        cross_fit = CrossFit.of(
-            rows,
-            propensity_model=propensity_model,
-            outcome_model=outcome_model,
-            needs_outcome=needs_outcome,
-            cv=cv,
-            clip=clip,
-            seed=random_state,
-        )
-    refit = _Refit(cross_fit, estimator, rows)
+        models = {"propensity_model": propensity_model, "outcome_model": outcome_model}
+        folds: dict[str, Any] = {"cv": cv, "clip": clip, "seed": random_state}
+        cross_fit = CrossFit.of(rows, **models, **folds, needs_outcome=needs_outcome)
+        refit = replace(refit, cross_fit=cross_fit)
     nuisances = refit.nuisances() if nuisances is None else nuisances
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
     found, replicates = refit.effects(nuisances), None
@@ -156,8 +150,8 @@ def estimate_effects(
             "confidence": float(confidence),
             "cv": int(cv),
             "clip": float(clip),
-            "random_state": int(random_state),
             "n_bootstrap": 0 if replicates is None else int(n_bootstrap),
+            "random_state": int(random_state),
             "n_rows": len(rows),
             "n_clipped": nuisances.n_clipped,
         },
