@@ -26,11 +26,11 @@ from ..effects import (
     Verdict,
 )
 from ..effects.study import Study, curve_of, effects_of, effects_on, if_told
-from ..frames import plain
+from ..frames import Tabular, plain
 from ..outcome import Outcome
 from ..rows import Rows
 from .inputs import Settings
-from .tables import Table, Tabular, short
+from .tables import Table, short
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -78,6 +78,9 @@ class CausalAudit(Tabular):
     def overlap(self) -> Overlap:
         """Whether both groups are found at every propensity."""
         return self.labels.overlap
+
+    def _columns(self) -> Mapping[str, Any]:
+        return self.table.columns
 
     @property
     def table(self) -> Table:

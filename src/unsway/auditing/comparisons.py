@@ -14,7 +14,7 @@ from ..effects import Estimate
 from ..effects.estimate import Progress
 from ..effects.influence import Mean
 from ..effects.study import effects_of
-from ..frames import plain
+from ..frames import Tabular, plain
 from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import Settings, check_rows
@@ -23,7 +23,6 @@ from .tables import (
     Measured,
     MetricTable,
     Table,
-    Tabular,
     measure_model,
     short,
     show,
@@ -75,6 +74,9 @@ class Comparison(Tabular):
     def reference(self) -> str:
         """The model the others are compared with."""
         return next(iter(self.models))
+
+    def _columns(self) -> Mapping[str, Any]:
+        return self.table.columns
 
     @property
     def table(self) -> Table:

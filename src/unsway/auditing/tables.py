@@ -14,7 +14,7 @@ import numpy as np
 from .._typing import Floats
 from ..effects import Estimate
 from ..effects.estimate import Progress, bootstrap
-from ..frames import make_frame, plain
+from ..frames import Tabular, make_frame, plain
 from ..rows import Rows
 from .inputs import Settings
 from .metrics import (
@@ -93,19 +93,6 @@ def _safe(cell: Any) -> Any:
     return cell
 
 
-class Tabular:
-    """A result whose numbers are one table."""
-
-    @property
-    def table(self) -> Table:
-        """The numbers as columns."""
-        raise NotImplementedError
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a frame of pandas, polars or pyarrow."""
-        return self.table.to_frame(backend)
-
-
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MetricTable(Tabular):
     """Every metric with its interval, by group and threshold.
@@ -141,6 +128,9 @@ class MetricTable(Tabular):
             why = "there is none" if not found else f"there are {len(found)}; give the threshold"
             raise KeyError(f"{key!r}: {why}")
         return found[0][1]
+
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        return self.table.columns
 
     @property
     def table(self) -> Table:
@@ -224,6 +214,9 @@ class Calibration(Tabular):
                 high=high,
                 levels=levels,
             )
+
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        return self.table.columns
 
     @property
     def table(self) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,16 +24,16 @@ LEFT = "direct_effect_left"
 JUDGED = ("test", "validation", "train")
 
 
-class _Judged:
+class _Judged(ABC):
     """What an audit and a strength of a frontier have in common."""
 
+    @abstractmethod
     def effect(self, name: str, on: str = "labels") -> Mapping[str, Any]:
         """Return an effect of z on the labels, or on the scores."""
-        raise NotImplementedError
 
+    @abstractmethod
     def metric(self, name: str) -> Mapping[str, Any]:
         """Return a measure of all rows or between the groups, with its interval."""
-        raise NotImplementedError
 
     @property
     def left(self) -> Mapping[str, Any]:
