@@ -110,10 +110,10 @@ __device__ double loss_of(double s, double t, double* mean) {
   return log1p(tail) + 0.5 * (fabs(s) + s) - t * s;
 }
 __device__ double held_margin(double s, double t) {
-  const double most = 13.815510557964274;  // LARGEST_MARGIN
+  const double most = LARGEST_MARGIN;
   return t > 1.0 ? fmin(s, most) : t < 0.0 ? fmax(s, -most) : s;
 }
-"""
+""".replace("LARGEST_MARGIN", repr(LARGEST_MARGIN))
 
     def rows(self, margin: Array, target: Array) -> Array:
         """Return log(1 + exp(s)) − t·s of each row."""

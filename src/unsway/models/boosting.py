@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -73,7 +72,8 @@ class Boosting:
 
     def _measure(self, margin: NDArray[Any]) -> tuple[Losses, Floats]:
         margin = np.asarray(margin, dtype=np.float64)
-        return self.validation.losses(margin), self.validation.penalty.statistics(expit(margin))
+        scores, _ = self.validation.loss.mean(margin)
+        return self.validation.losses(margin), self.validation.penalty.statistics(scores)
 
     def snapshot(self) -> int:
         """Return the number of trees."""

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from ..._typing import Floats
 from ...core import Losses, Objective
@@ -85,7 +84,8 @@ class Training:
     def _evaluate(self) -> Losses:
         margin = margins(self.module, self.validation_inputs)
         penalty, losses = self.validation.penalty, self.validation.losses(margin)
-        statistics = dict(zip(penalty.names, penalty.statistics(expit(margin)), strict=True))
+        scores, _ = self.validation.loss.mean(margin)
+        statistics = dict(zip(penalty.names, penalty.statistics(scores), strict=True))
         more = {self.validation.loss.name: losses.utility}
         if not self.validation.is_plain:
             more[self.validation.fairness_name] = losses.penalty
