@@ -77,8 +77,29 @@ class Loss(Protocol):
         """Write μ and μ′ of a block of rows into float32 buffers."""
 
 
+class CanonicalLoss:
+    """What losses with a canonical link share: the gradient is μ − t and the curvature μ′."""
+
+    def value(self: Loss, margin: Array, target: Array, weights: Array | None = None) -> Array:
+        """Return the mean over the rows; weights are relative to their own mean of 1."""
+        losses = self.rows(margin, target)
+        return (losses if weights is None else losses * weights).mean()
+
+    def gradient(self, mean: Array, target: Array) -> Array:
+        """Return μ − t."""
+        return mean - target
+
+    def target_slope(self, mean: Array) -> float:
+        """Return 1."""
+        return 1.0
+
+    def curvature(self, mean: Array, slope: Array) -> Array:
+        """Return μ′: it does not depend on the target."""
+        return slope
+
+
 @dataclass(frozen=True)
-class LogLoss:
+class LogLoss(CanonicalLoss):
     """The log-loss of two classes, ℓ = log(1 + exp(s)) − t·s, with μ(s) = σ(s).
 
     Examples
@@ -124,24 +145,11 @@ __device__ double held_margin(double s, double t) {
         xp = namespace(margin)
         if hasattr(xp, "nn"):  # torch has this loss as one kernel
             return xp.nn.functional.binary_cross_entropy_with_logits(margin, target, weights)
-        losses = self.rows(margin, target)
-        return (losses if weights is None else losses * weights).mean()
+        return super().value(margin, target, weights)
 
     def mean(self, margin: Array) -> tuple[Array, Array]:
         """Return p = σ(s) and p′ = p(1−p), both accurate in the tails."""
         return sigmoid(margin)
-
-    def gradient(self, mean: Array, target: Array) -> Array:
-        """Return p − t."""
-        return mean - target
-
-    def target_slope(self, mean: Array) -> float:
-        """Return 1."""
-        return 1.0
-
-    def curvature(self, mean: Array, slope: Array) -> Array:
-        """Return p′: the link is canonical, so that the curvature knows no target."""
-        return slope
 
     def mean_curvature(self, mean: Array) -> Array:
         """Return p″/p′ = 1 − 2p."""
@@ -188,7 +196,7 @@ __device__ double held_margin(double s, double t) {
 
 
 @dataclass(frozen=True)
-class SquaredError:
+class SquaredError(CanonicalLoss):
     """Half the squared error less what no model can change, ℓ = ½s² − t·s, with μ(s) = s.
 
     Examples
@@ -215,26 +223,9 @@ __device__ double held_margin(double s, double t) { return s; }
         """Return ½s² − t·s of each row."""
         return margin * (margin / 2 - target)
 
-    def value(self, margin: Array, target: Array, weights: Array | None = None) -> Array:
-        """Return the mean over the rows; weights are relative to their own mean of 1."""
-        losses = self.rows(margin, target)
-        return (losses if weights is None else losses * weights).mean()
-
     def mean(self, margin: Array) -> tuple[Array, Array]:
         """Return the margin itself, with slope 1."""
         return margin, margin * 0 + 1
-
-    def gradient(self, mean: Array, target: Array) -> Array:
-        """Return s − t."""
-        return mean - target
-
-    def target_slope(self, mean: Array) -> float:
-        """Return 1."""
-        return 1.0
-
-    def curvature(self, mean: Array, slope: Array) -> Array:
-        """Return 1 for each row."""
-        return slope
 
     def mean_curvature(self, mean: Array) -> Array:
         """Return 0: the mean is a straight line in the margin."""

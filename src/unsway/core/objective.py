@@ -175,18 +175,14 @@ class Objective:
         Margins are held where a target that no label has would reward them without end (see
         `Loss.held_margin`), so that both halves have a lower bound. Derivatives are not touched.
         """
-        if self.shift is not None:
-            target = self.target + self.shift
-            fair = self.mean_loss(self.loss.held_margin(margin, target), target)
-            return Losses(float(self.mean_loss(margin)), float(fair))
-        scores, _ = self.loss.mean(margin)
-        return self._halves(margin, float(self.penalty.value(scores)))
-
-    def _halves(self, margin: Array, penalty: float) -> Losses:
         if self.shift is None:
-            return Losses(float(self.mean_loss(margin)), penalty)
-        fair = self.mean_loss(margin, self.target + self.shift)
-        return Losses(float(self.mean_loss(margin)), float(fair))
+            scores, _ = self.loss.mean(margin)
+            return self._halves(margin, self.penalty.value(scores))
+        target = self.target + self.shift
+        return self._halves(margin, self.mean_loss(self.loss.held_margin(margin, target), target))
+
+    def _halves(self, margin: Array, fairness: Array) -> Losses:
+        return Losses(float(self.mean_loss(margin)), float(fairness))
 
     def mean_loss(self, margin: Array, target: Array | None = None) -> Array:
         """Return L against the outcome or against another target, summed over workers."""
@@ -211,8 +207,10 @@ class Objective:
         gradient += pull
         bend = self.loss.mean_curvature(scores)
         bend *= pull
+        shifted = None if self.shift is None else self.target + self.shift
+        fairness = distance.value(zeta) if shifted is None else self.mean_loss(margin, shifted)
         return Expansion(
-            losses=self._halves(margin, float(distance.value(zeta))),
+            losses=self._halves(margin, fairness),
             statistics=zeta,
             gradient=gradient,
             utility_curvature=curvature,
