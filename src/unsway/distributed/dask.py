@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,26 +76,6 @@ class FairDaskXGBClassifier(BaseEstimator):
     >>> FairDaskXGBClassifier(strength=0.5)
     FairDaskXGBClassifier(strength=0.5)
     """
-
-    #: Attributes that are those of the model without Dask.
-    _of_the_model: ClassVar[frozenset[str]] = frozenset(
-        {
-            "booster_",
-            "classes_",
-            "n_features_in_",
-            "feature_names_in_",
-            "feature_importances_",
-            "best_iteration_",
-            "n_rounds_",
-            "evals_result_",
-            "strength_",
-            "sensitive_levels_",
-            "n_rows_",
-            "n_workers_",
-            "communication_",
-            "resumed_at_",
-        }
-    )
 
     def __init__(
         self,
@@ -170,21 +150,19 @@ class FairDaskXGBClassifier(BaseEstimator):
 
         A Dask DataFrame gives one with a column per class, a Dask Array an Array.
         """
-        check_is_fitted(self, "model_")
-        return _predict_lazily(X, self.model_, "predict_proba")
+        return _predict_lazily(X, self, "predict_proba")
 
     def predict(self, X: Any) -> Any:
         """Return the more likely class of each row, lazily for a collection."""
-        check_is_fitted(self, "model_")
-        return _predict_lazily(X, self.model_, "predict")
+        return _predict_lazily(X, self, "predict")
 
     def decision_function(self, X: Any) -> Any:
         """Return the margin of each row, lazily for a collection."""
-        check_is_fitted(self, "model_")
-        return _predict_lazily(X, self.model_, "decision_function")
+        return _predict_lazily(X, self, "decision_function")
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._of_the_model and "model_" in self.__dict__:
+        learned = name.endswith("_") and not name.startswith("_")
+        if learned and "model_" in self.__dict__:
             return getattr(self.model_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -282,12 +260,16 @@ def _eval_collections(eval_set: Any) -> tuple[Any, ...] | None:
     return _collections((*eval_set, None)[:4], " of eval_set")
 
 
-def _predict_lazily(X: Any, model: FairXGBClassifier, method: str) -> Any:
+def _predict_lazily(X: Any, classifier: FairDaskXGBClassifier, method: str) -> Any:
     """Apply a method of the model to a table, or to each partition of a collection."""
+    check_is_fitted(classifier, "model_")
+    model = classifier.model_
     if not load("dask", "dask").is_dask_collection(X):
         return getattr(model, method)(X)
     if hasattr(X, "map_partitions"):
-        return X.map_partitions(_predict_frame, model, method, meta=_frame_meta(model, method))
+        nothing = load("pandas", "dask").RangeIndex(0).to_frame()
+        meta = _predict_frame(nothing, model, method)
+        return X.map_partitions(_predict_frame, model, method, meta=meta)
     wide = method == "predict_proba"
     return X.map_blocks(
         _predict_block,
@@ -309,14 +291,7 @@ def _predict_block(block: NDArray[Any], model: FairXGBClassifier, method: str) -
 def _predict_frame(frame: Any, model: FairXGBClassifier, method: str) -> Any:
     """Return predictions for a pandas frame under its index."""
     pandas = load("pandas", "dask")
-
     found = _predict_block(frame, model, method)
     if method != "predict_proba":
         return pandas.Series(found, index=frame.index, name=method)
     return pandas.DataFrame(found, index=frame.index, columns=[str(c) for c in model.classes_])
-
-
-def _frame_meta(model: FairXGBClassifier, method: str) -> Any:
-    pandas = load("pandas", "dask")
-
-    return _predict_frame(pandas.DataFrame(index=pandas.RangeIndex(0)), model, method)

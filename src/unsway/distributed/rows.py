@@ -91,7 +91,7 @@ class Facts:
                     "the column one type in all of them"
                 )
         return cls(
-            first.names,
+            tuple(first.names or ()),
             first.named,
             levels,
             tuple(sorted(numeric)),
@@ -100,19 +100,6 @@ class Facts:
             next((each.sensitive_name for each in some if each.sensitive_name), None),
             filled[0].weighted if filled else None,
         )
-
-    def to_json(self) -> str:
-        """Return the facts as text."""
-        return json.dumps(self.__dict__)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Return the facts that were written as this text."""
-        found = json.loads(text)
-        for name in ("names", "numeric", "classes", "groups"):
-            found[name] = None if found[name] is None else tuple(found[name])
-        found["levels"] = {name: tuple(levels) for name, levels in found["levels"].items()}
-        return cls(**found)
 
 
 @dataclass(frozen=True)
@@ -184,7 +171,8 @@ def ties_of(rows: Rows) -> list[Floats]:
 def read_facts(parts: Sequence[Part], collective: Collective) -> Facts:
     """Return what all processes' parts say together."""
     mine = collective.agree(lambda: Facts.merge(map(Facts.of, parts)))
-    return Facts.merge(map(Facts.from_json, collective.texts(mine.to_json())))
+    texts = collective.texts(json.dumps(mine.__dict__))
+    return Facts.merge(Facts(**json.loads(text)) for text in texts)
 
 
 def check_everywhere(rows: Rows, place: str, collective: Collective) -> None:

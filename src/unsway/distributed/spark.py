@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sklearn.base import clone
 
+from ..checks import check_integer
 from ..extras import load
 from ..models.boosting import check_booster
 from ..models.xgboost import FairXGBClassifier
@@ -67,69 +68,54 @@ def fit_on_spark(
     load("pyspark", "spark")
     fresh = clone(model).set_params(callback=None, progress=False)
     check_booster(fresh)
-    chosen = _features(frame.columns, label, sensitive, weight, features)
-    needed = [*chosen, label, sensitive, *([weight] if weight is not None else [])]
-    rows = frame.select(*needed)
+    roles = [label, sensitive, *([weight] if weight is not None else [])]
+    chosen = _features(frame.columns, roles, features)
+    rows = frame.select(*chosen, *roles)
     if n_workers is not None:
-        if n_workers < 1:
-            raise ValueError(f"n_workers must be at least 1; got {n_workers!r}")
-        rows = rows.repartition(n_workers)
+        rows = rows.repartition(check_integer(n_workers, "n_workers", at_least=1))
     n_rows = rows.count()
     if n_rows == 0:
         raise ValueError("the data frame has no rows")
     faults = Faults(checkpoint, checkpoint_every, n_rows)
-    stage = _Stage(fresh, chosen, label, sensitive, weight, nuisances, faults)
-    [found] = rows.mapInPandas(stage, "model binary", barrier=True).collect()
+    task = partial(_fit_partition, fresh, chosen, roles, nuisances, faults)
+    [found] = rows.mapInPandas(task, "model binary", barrier=True).collect()
     fitted: FairXGBClassifier = pickle.loads(bytes(found["model"]))  # noqa: S301  # our own task's
     return fitted
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """What each task of the barrier stage does with the batches of its partition."""
+def _fit_partition(
+    model: FairXGBClassifier,
+    features: list[str],
+    roles: list[str],
+    nuisances: NuisanceSettings | None,
+    faults: Faults,
+    batches: Iterator[Any],
+) -> Iterator[Any]:
+    """Do the work of one task of the barrier stage; the first task yields the model."""
+    context = load("pyspark", "spark").BarrierTaskContext.get()
+    parts = [Part(batch[features], *(batch[name] for name in roles)) for batch in batches]
+    communicator = load("xgboost.collective", "xgboost").CommunicatorContext
+    with communicator(**_tracker_arguments(context)):
+        fitted = fit_here(model, parts, nuisances=nuisances, faults=faults)
+    if context.partitionId() == 0:
+        yield load("pandas", "spark").DataFrame({"model": [pickle.dumps(fitted)]})
 
-    model: FairXGBClassifier
-    features: tuple[str, ...]
-    label: str
-    sensitive: str
-    weight: str | None
-    nuisances: NuisanceSettings | None
-    faults: Faults
 
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        context = load("pyspark", "spark").BarrierTaskContext.get()
-        parts = [self._part(batch) for batch in batches]
-        arguments = self._meet(context)
-        communicator = load("xgboost.collective", "xgboost").CommunicatorContext
-        with communicator(**arguments):
-            fitted = fit_here(self.model, parts, nuisances=self.nuisances, faults=self.faults)
-        if context.partitionId() == 0:
-            yield load("pandas", "spark").DataFrame({"model": [pickle.dumps(fitted)]})
-
-    def _part(self, batch: Any) -> Part:
-        weights = None if self.weight is None else batch[self.weight]
-        return Part(batch[list(self.features)], batch[self.label], batch[self.sensitive], weights)
-
-    def _meet(self, context: Any) -> dict[str, Any]:
-        """Start the tracker in the first task, and tell the others where it is."""
-        tasks, rank = context.getTaskInfos(), context.partitionId()
-        mine = {}
-        if rank == 0:
-            host = tasks[0].address.rpartition(":")[0] or tasks[0].address
-            mine = start_tracker(len(tasks), host)
-        first, *_ = context.allGather(json.dumps(mine))
-        return {**json.loads(first), "dmlc_task_id": f"{rank:06d}"}
+def _tracker_arguments(context: Any) -> dict[str, Any]:
+    """Start the tracker in the first task, and send its address to the others."""
+    tasks, rank = context.getTaskInfos(), context.partitionId()
+    mine = {}
+    if rank == 0:
+        host = tasks[0].address.rpartition(":")[0] or tasks[0].address
+        mine = start_tracker(len(tasks), host)
+    first, *_ = context.allGather(json.dumps(mine))
+    return {**json.loads(first), "dmlc_task_id": f"{rank:06d}"}
 
 
 def _features(
-    columns: Sequence[str],
-    label: str,
-    sensitive: str,
-    weight: str | None,
-    features: Sequence[str] | None,
-) -> tuple[str, ...]:
+    columns: Sequence[str], roles: Sequence[str], features: Sequence[str] | None
+) -> list[str]:
     """Return the covariates, or say which column is missing or has two roles."""
-    roles = [name for name in (label, sensitive, weight) if name is not None]
     chosen = [name for name in columns if name not in roles] if features is None else features
     for name in (*roles, *chosen):
         if name not in columns:
@@ -139,4 +125,4 @@ def _features(
         raise ValueError(f"{twice[0]!r} is among the features and has another role too")
     if not chosen:
         raise ValueError("no column is left as a covariate")
-    return tuple(chosen)
+    return list(chosen)
