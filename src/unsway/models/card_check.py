@@ -27,6 +27,7 @@ FIELDS = {
     "settings": dict,
     "training": dict,
 }
+_FEATURE = {"name": str, "kind": str, "levels": list}
 _KINDS = {str: "text", dict: "an object", list: "a list", float: "a number", int: "a whole number"}
 
 
@@ -46,45 +47,42 @@ def with_checksum(card: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_card(card: Mapping[str, Any], path: Path) -> None:
     """Raise if a card lacks a field or holds one in a wrong form."""
-    fault = next(_card_faults(card), None)
+    _refuse_damage(path, _card_faults(card), "restore it, or save the model again")
+
+
+def _refuse_damage(path: Path, faults: Iterator[str], advice: str) -> None:
+    fault = next(faults, None)
     if fault is not None:
-        raise ValueError(f"{path} is damaged: {fault}; restore it, or save the model again")
+        raise ValueError(f"{path} is damaged: {fault}; {advice}")
 
 
 def _card_faults(card: Mapping[str, Any]) -> Iterator[str]:
-    for name, kind in FIELDS.items():
-        yield from _field_faults(card, name, kind, "it")
-    yield from _field_faults(card["criterion"], "name", str, "'criterion'")
+    yield from _faults(card, FIELDS, "it")
+    yield from _faults(card["criterion"], {"name": str}, "'criterion'")
     levels = card["roles"].get("sensitive_levels")
     if levels is not None and not (_is_texts(levels) and len(levels) == 2):
         yield "'sensitive_levels' in 'roles' are not two names"
     for name, file in card["files"].items():
-        if not isinstance(file, dict):
-            yield f"the entry of file {name!r} is not an object"
-        else:
-            yield from _field_faults(file, "bytes", int, f"the entry of file {name!r}")
-            yield from _field_faults(file, "sha256", str, f"the entry of file {name!r}")
-    for place, feature in enumerate(card["features"], 1):
-        yield from _feature_faults(feature, f"feature {place} of {len(card['features'])}")
+        yield from _faults(file, {"bytes": int, "sha256": str}, f"the entry of file {name!r}")
+    for number, feature in enumerate(card["features"], 1):
+        owner = f"feature {number} of {len(card['features'])}"
+        yield from _faults(feature, _FEATURE, owner)
+        if feature["kind"] not in ("number", "category"):
+            yield f"{owner} is of kind {feature['kind']!r}; there are 'number' and 'category'"
+        if not _is_texts(feature["levels"]) or (feature["kind"] == "number" and feature["levels"]):
+            yield f"the levels of {owner} are not those of a {feature['kind']}"
 
 
-def _field_faults(holder: Mapping[str, Any], name: str, kind: type, owner: str) -> Iterator[str]:
-    if name not in holder:
-        yield f"{owner} has no {name!r}"
-    elif not _is_a(holder[name], kind):
-        yield f"{name!r} of {owner} is not {_KINDS[kind]}".replace(" of it ", " ")
-
-
-def _feature_faults(feature: Any, owner: str) -> Iterator[str]:
-    if not isinstance(feature, dict):
+def _faults(value: Any, fields: Mapping[str, type], owner: str) -> Iterator[str]:
+    """Yield why a value is no object with these fields; what follows may rely on none found."""
+    if not isinstance(value, dict):
         yield f"{owner} is not an object"
         return
-    for name, kind in (("name", str), ("kind", str), ("levels", list)):
-        yield from _field_faults(feature, name, kind, owner)
-    if feature["kind"] not in ("number", "category"):
-        yield f"{owner} is of kind {feature['kind']!r}; there are 'number' and 'category'"
-    if not _is_texts(feature["levels"]) or (feature["kind"] == "number" and feature["levels"]):
-        yield f"the levels of {owner} are not those of a {feature['kind']}"
+    for name, kind in fields.items():
+        if name not in value:
+            yield f"{owner} has no {name!r}"
+        elif not _is_a(value[name], kind):
+            yield f"{name!r} of {owner} is not {_KINDS[kind]}".replace(" of it ", " ")
 
 
 def check_checksum(card: Mapping[str, Any], path: Path) -> None:
@@ -135,26 +133,16 @@ def read_logistic(content: bytes, path: Path) -> dict[str, Any]:
         stored = json.loads(content)
     except ValueError as error:
         raise ValueError(f"{path} is damaged: it is not JSON; save the model again") from error
-    fault = next(_logistic_faults(stored), None)
-    if fault is not None:
-        raise ValueError(f"{path} is damaged: {fault}; save the model again")
+    _refuse_damage(path, _logistic_faults(stored), "save the model again")
     return dict(stored)
 
 
 def _logistic_faults(stored: Any) -> Iterator[str]:
-    if not isinstance(stored, dict):
-        yield "it is not an object"
-        return
-    yield from _field_faults(stored, "intercept", float, "it")
-    yield from _field_faults(stored, "coefficients", list, "it")
-    for place, each in enumerate(stored["coefficients"], 1):
-        owner = f"coefficient {place} of {len(stored['coefficients'])}"
-        if not isinstance(each, dict):
-            yield f"{owner} is not an object"
-            continue
-        yield from _field_faults(each, "feature", str, owner)
-        yield from _field_faults(each, "weight", float, owner)
-        if each.get("level") is not None and not isinstance(each["level"], str):
+    yield from _faults(stored, {"intercept": float, "coefficients": list}, "it")
+    for number, each in enumerate(stored["coefficients"], 1):
+        owner = f"coefficient {number} of {len(stored['coefficients'])}"
+        yield from _faults(each, {"feature": str, "weight": float}, owner)
+        if not isinstance(each.get("level"), str | None):
             yield f"'level' of {owner} is not text"
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
@@ -39,6 +38,7 @@ from .engine import Engine
 from .features import Feature, align, count_unseen, one_hot
 from .lightgbm import LIGHTGBM
 from .logistic import Linear
+from .margins import class_probabilities
 from .xgboost import XGBOOST
 
 #: What ``card.json`` calls itself, and the version of its fields.
@@ -62,7 +62,7 @@ class TrainingRoles:
     dropped: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SavedModel:
     """A model read from its folder; it needs the features by name, and no sensitive attribute.
 
@@ -90,8 +90,7 @@ class SavedModel:
         Columns of a frame are matched by name: others may stand beside them, in any order. An
         array must hold the features in their order.
         """
-        margin = self.decision_function(X)
-        return np.column_stack([expit(-margin), expit(margin)])
+        return class_probabilities(self.decision_function(X))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margin of each row."""
@@ -196,24 +195,23 @@ def load_model_folder(path: str | Path) -> SavedModel:
     features = tuple(
         Feature(each["name"], each["kind"], tuple(each["levels"])) for each in card["features"]
     )
+    learned: dict[str, Any]
     if engine == "logistic":
         stored = read_logistic(content, path / name)
-        found = logistic_difference(stored, features)
-        weights = [each["weight"] for each in stored["coefficients"]]
-        model = SavedModel(
-            card, features, coefficients=np.array(weights), intercept=float(stored["intercept"])
-        )
+        differs = logistic_difference(stored, features)
+        weights = np.array([each["weight"] for each in stored["coefficients"]])
+        learned = {"coefficients": weights, "intercept": float(stored["intercept"])}
     else:
         booster = _load_booster(BOOSTERS[engine], path / name)
-        found = difference(BOOSTERS[engine], booster, content, features)
-        model = SavedModel(card, features, booster=booster)
-    if found is not None:
+        differs = difference(BOOSTERS[engine], booster, content, features)
+        learned = {"booster": booster}
+    if differs is not None:
         raise ValueError(
-            f"{path}: {CARD} is not the card of {name}: {found}; take both files from the same "
+            f"{path}: {CARD} is not the card of {name}: {differs}; take both files from the same "
             "saved model, or save the model again"
         )
     check_checksum(card, path / CARD)
-    return model
+    return SavedModel(card=card, features=features, **learned)
 
 
 # --- the engines ---------------------------------------------------------------------------------
@@ -233,7 +231,11 @@ def engine_name(model: Any) -> str:
 def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
     """Return the model in the format of its engine."""
     if engine != "logistic":
-        return _booster_bytes(BOOSTERS[engine], model.booster_, features)
+        content = BOOSTERS[engine].save(model.booster_)
+        differs = difference(BOOSTERS[engine], model.booster_, content, features)
+        if differs is not None:
+            raise ValueError(f"the features are not those of the model: {differs}")
+        return content
     pairs = one_hot_columns(features)
     weights = model.coef_[0].tolist()
     if len(pairs) != len(weights):
@@ -246,14 +248,6 @@ def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
     return (json.dumps(stored, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _booster_bytes(engine: Engine, booster: Any, features: Sequence[Feature]) -> bytes:
-    content = engine.save(booster)
-    found = difference(engine, booster, content, features)
-    if found is not None:
-        raise ValueError(f"the features are not those of the model: {found}")
-    return content
-
-
 def _load_booster(engine: Engine, path: Path) -> Any:
     version = engine.version()  # says how to install a library that is not there
     try:
@@ -263,17 +257,15 @@ def _load_booster(engine: Engine, path: Path) -> Any:
 
 
 def _features_of(model: Any) -> tuple[Feature, ...]:
-    if hasattr(model, "table_"):
-        table = model.table_
-        return tuple(
-            Feature(name, "category", tuple(table.levels[name]))
-            if name in table.levels
-            else Feature(name, "number")
-            for name in table.names
-        )
     plain = [f"column {position}" for position in range(model.n_features_in_)]
+    table = getattr(model, "table_", None)
+    if table is None:
+        table = EngineTable(tuple(map(str, getattr(model, "feature_names_in_", plain))), {})
     return tuple(
-        Feature(str(name), "number") for name in getattr(model, "feature_names_in_", plain)
+        Feature(name, "category", tuple(table.levels[name]))
+        if name in table.levels
+        else Feature(name, "number")
+        for name in table.names
     )
 
 

@@ -10,10 +10,8 @@ import numpy as np
 
 from ..core import Distance, LogLoss, Loss, Losses, Objective, check_strength
 from ..core.arrays import Array
-from ..criteria import FairTarget, choose_strength, fit_criterion
 from ..extras import load
-from ..rows import Rows
-from ..tables import check_table
+from .objectives import objective_on
 
 
 def engine() -> Any:
@@ -294,16 +292,8 @@ def fair_loss(
     (0.2688, 0.2688)
     """
     engine()
-    criterion = FairTarget() if criterion is None else criterion
-    strength = choose_strength(criterion, strength)
-    rows = Rows.check(
-        check_table(X),
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        positive_level=positive_level,
-    )
-    return FairJaxLoss.of(fit_criterion(criterion, rows).objective(rows).at(strength))
+    rows = X, y, sensitive_features, sample_weight, positive_level
+    return FairJaxLoss.of(objective_on(criterion, strength, *rows))
 
 
 def _take(array: Array, rows: Array | None) -> Array:

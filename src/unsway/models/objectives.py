@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from ..core import check_strength
+from ..core import Objective, check_strength
 from ..core.derivatives import BoostingDerivatives, Singles
 from ..criteria import FairTarget, choose_strength, fit_criterion
 from ..rows import Rows
@@ -93,18 +93,11 @@ def xgboost_objective(
     >>> xgboost.train(params, xgboost.DMatrix(data.X), 3, obj=fair).num_boosted_rounds()
     3
     """
-    criterion = FairTarget() if criterion is None else criterion
-    strength = choose_strength(criterion, strength)
     check_learning_rate(learning_rate, "learning_rate")
-    rows = Rows.check(
-        check_table(X),
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        positive_level=positive_level,
-    )
-    objective = fit_criterion(criterion, rows).objective(rows)
-    return TrainingObjective(BoostingDerivatives(objective, curvature, learning_rate), strength)
+    rows = X, y, sensitive_features, sample_weight, positive_level
+    objective = objective_on(criterion, strength, *rows)
+    derivatives = BoostingDerivatives(objective, curvature, learning_rate)
+    return TrainingObjective(derivatives, objective.strength)
 
 
 def lightgbm_objective(
@@ -150,6 +143,28 @@ def lightgbm_objective(
         learning_rate=learning_rate,
         **options,
     )
+
+
+def objective_on(
+    criterion: Any,
+    strength: float | None,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    positive_level: Any,
+) -> Objective:
+    """Check the training rows, fit the criterion on them, and return the objective at λ."""
+    criterion = FairTarget() if criterion is None else criterion
+    strength = choose_strength(criterion, strength)
+    rows = Rows.check(
+        check_table(X),
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive_level=positive_level,
+    )
+    return fit_criterion(criterion, rows).objective(rows).at(strength)
 
 
 def check_learning_rate(value: Any, name: str) -> float:

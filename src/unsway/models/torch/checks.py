@@ -70,21 +70,15 @@ def check_rows(rows: Any, margin: torch.Tensor, n_rows: int, *, look: bool) -> t
     rows = torch.as_tensor(rows)
     if rows.dtype.is_floating_point or rows.dtype in (torch.bool, torch.complex64):
         raise TypeError(f"rows must be row numbers, integers; got a tensor of {rows.dtype}")
-    rows = numbers(rows, "rows", margin) if not look else _in_range(rows, margin, n_rows)
-    return rows.long()
-
-
-def _in_range(rows: torch.Tensor, margin: torch.Tensor, n_rows: int) -> torch.Tensor:
-    """Return the rows if all exist; those already on a GPU are not looked at."""
     checked = numbers(rows, "rows", margin)
-    if rows.device.type == "cpu":
+    if look and rows.device.type == "cpu":  # a GPU is not waited for
         low, high = torch.aminmax(rows)
         if low < 0 or high >= n_rows:
             raise ValueError(
                 f"rows must lie between 0 and {n_rows - 1}, the training rows; got "
                 f"{int(low if low < 0 else high)}"
             )
-    return checked
+    return checked.long()
 
 
 def warn_of_probabilities(margin: torch.Tensor) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..._typing import Floats
 from ...core import LogLoss, Loss, Objective, check_strength
-from ...criteria import FairTarget, choose_strength, fit_criterion
-from ...rows import Rows
-from ...tables import check_table
+from ...criteria import FairTarget, choose_strength
+from ..objectives import objective_on
 from .checks import (
     LOOK_AT,
     check_device,
@@ -125,12 +123,14 @@ class FairLoss(Module):
             criterion = FairTarget() if criterion is None else criterion
             strength = choose_strength(criterion, strength)
             if given:
-                objective = _fit(criterion, roles, sample_weight, positive_level)
+                _check_complete(roles)
+                rows = X, y, sensitive_features, sample_weight, positive_level
+                objective = objective_on(criterion, strength, *rows)
         if sample_weight is not None and not given:
             raise TypeError("sample_weight comes with X, y and sensitive_features, or each batch")
         self.reduce = reduce
         self._batches = 0
-        self._recent = RecentRows(criterion, _memory(memory)) if objective is None else None
+        self._recent = RecentRows(criterion, memory) if objective is None else None
         self._full_strength = (
             criterion.allows_full_strength if objective is None else objective.shift is not None
         )
@@ -221,15 +221,22 @@ class FairLoss(Module):
         self, margin: torch.Tensor, y: torch.Tensor, rows: torch.Tensor | None
     ) -> torch.Tensor:
         """Return the loss of some of the training rows."""
-        share, weights = self._share[0], _at(self._weights, rows)
-        if self._shift is not None:
-            y = y + share * _at(self._shift, rows)
-        utility = self._loss.value(
-            margin, y.to(margin.dtype), None if weights is None else weights.to(margin.dtype)
-        )
-        if self.running is None:
+        penalty = None
+        if self.running is not None:
+            penalty = self.running(torch.sigmoid(margin).double(), rows, self._reduce())
+        return self._whole(margin, y, _at(self._shift, rows), _at(self._weights, rows), penalty)
+
+    def _whole(
+        self, margin: torch.Tensor, y: torch.Tensor, shift: Any, weights: Any, penalty: Any
+    ) -> torch.Tensor:
+        """Return (1−λ)·loss + λ·penalty of a batch, or its loss against y + λ·shift."""
+        share = self._share[0]
+        if shift is not None:
+            y = y + share * shift
+        weights = None if weights is None else weights.to(margin.dtype)
+        utility = self._loss.value(margin, y.to(margin.dtype), weights)
+        if penalty is None:
             return utility
-        penalty = self.running(torch.sigmoid(margin).double(), rows, self._reduce())
         return ((1 - share) * utility + share * penalty).to(margin.dtype)
 
     def _streamed(
@@ -247,6 +254,7 @@ class FairLoss(Module):
                 "sensitive_features=z); without them hand in z=z and, where the criterion needs "
                 "them, row_values=…"
             )
+        weights: Any
         z, row_values, weights = (
             None if values is None else _host(numbers(values, role, margin))
             for values, role in zip(others, ("z", "row_values", "sample_weight"), strict=True)
@@ -255,18 +263,15 @@ class FairLoss(Module):
             raise ValueError("z must come with each batch, as 0 and 1")
         if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
             raise ValueError("sample_weight must be finite and not negative")
-        share, scores = self._share[0], torch.sigmoid(margin).double()
         here = batch_rows(_host(y), z, weights)
+        scores = torch.sigmoid(margin).double()
+        shift: Any
         penalty, mean_weight, shift = recent(scores, here, row_values, keep=self.training)
+        if weights is not None:
+            weights = torch.as_tensor(weights / (mean_weight or 1.0), device=margin.device)
         if shift is not None:
-            y = y + share * torch.as_tensor(shift, device=y.device)
-        rows_of = None if weights is None else torch.as_tensor(weights / (mean_weight or 1.0))
-        utility = self._loss.value(
-            margin, y.to(margin.dtype), None if rows_of is None else rows_of.to(margin)
-        )
-        if shift is not None:
-            return utility
-        return ((1 - share) * utility + share * penalty).to(margin.dtype)
+            shift = torch.as_tensor(shift, device=margin.device)
+        return self._whole(margin, y, shift, weights, penalty)
 
     def _reduce(self) -> Reduce | None:
         if self.reduce is not None:
@@ -285,28 +290,10 @@ def sum_over_processes(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def _fit(
-    criterion: Any, roles: dict[str, Any], sample_weight: Any, positive_level: Any
-) -> Objective:
-    """Check the roles, fit the criterion, and return the objective on these rows."""
+def _check_complete(roles: dict[str, Any]) -> None:
     missing = [name for name, value in roles.items() if value is None]
     if missing:
         raise TypeError(f"{missing[0]} is missing: X, y and sensitive_features go together")
-    X = check_table(roles["X"])
-    rows = Rows.check(
-        X,
-        roles["y"],
-        sensitive_features=roles["sensitive_features"],
-        sample_weight=sample_weight,
-        positive_level=positive_level,
-    )
-    return fit_criterion(criterion, rows).objective(rows)
-
-
-def _memory(memory: Any) -> int:
-    if not isinstance(memory, Integral) or memory < 1:
-        raise ValueError(f"memory must be an integer of at least 1; got {memory!r}")
-    return int(memory)
 
 
 def _at(values: torch.Tensor | None, rows: torch.Tensor | None) -> Any:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Floats
-from ...core import LogLoss, Loss, Objective, Penalty
+from ...checks import check_integer
+from ...core import LogLoss, Objective, Penalty
 from ...criteria import FittedCriterion
 from ...groups import Groups
 from ...outcome import Outcome
@@ -152,7 +153,8 @@ def expected(total: torch.Tensor, count: torch.Tensor, whole: torch.Tensor) -> t
         [A, 1]ᵀv and [A, 1]ᵀ1 over these rows, and [A, 1]ᵀ1 over all.
     """
     mean = total[-1] / count[-1]
-    return mean * whole + (total - mean * count) * _growth(count, whole)
+    growth = (whole[-1] - 1) / (count[-1] - 1).clamp(min=1)
+    return mean * whole + (total - mean * count) * growth
 
 
 def slope_of(
@@ -164,12 +166,7 @@ def slope_of(
     """
     if n_here == 1:  # one row has no spread to go by
         return total * whole[-1]
-    mean = total[-1] / count[-1]
-    return (mean * whole + (total - mean * count) * _growth(count, whole)) * (count[-1] / n_here)
-
-
-def _growth(count: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
-    return (whole[-1] - 1) / (count[-1] - 1).clamp(min=1)
+    return expected(total, count, whole) * (count[-1] / n_here)
 
 
 def device_only(change: Callable[[torch.Tensor], torch.Tensor]) -> Reduce:
@@ -213,17 +210,17 @@ class RecentRows:
         self.criterion = criterion.criterion if fitted else criterion
         if hasattr(self.criterion, "check_settings"):
             self.criterion.check_settings()
-        self.memory = memory
+        self.memory = check_integer(memory, "memory", at_least=1)
         self.batches: deque[Seen] = deque()
 
     def __call__(
         self, scores: torch.Tensor, rows: Rows, row_values: Floats | None, *, keep: bool
-    ) -> tuple[torch.Tensor, float, Floats | None]:
-        """Return R with the slope that these scores have in it, the mean weight of all rows kept,
-        and what full strength adds to the labels of these.
+    ) -> tuple[torch.Tensor | None, float, Floats | None]:
+        """Return R with the slope of these scores, the mean weight of the rows kept, and a shift.
 
-        R is 0 as long as the rows so far do not determine it, as when all are of one group.
-        """  # noqa: D205
+        R is None where full strength shifts the labels instead, and 0 as long as the rows so far do
+        not determine it, as when all are of one group.
+        """
         if hasattr(self.criterion, "check_row_values"):
             self.criterion.check_row_values(row_values)
         newest = Seen(rows, row_values, scores.detach().cpu().numpy())
@@ -233,13 +230,15 @@ class RecentRows:
         if not keep or np.isnan(newest.scores).any():
             self.batches.pop()
         self._forget()
-        full = before > 0 and len(together) >= self.memory
         mean_weight = 1.0 if together.weights is None else float(together.weights.mean())
-        objective = self._objective(together, values, full=full)
-        if objective is None:
+        try:
+            objective: Objective = self.criterion.objective(together, values)
+        except ValueError:
+            if before > 0 and len(together) >= self.memory:
+                raise
             return scores.sum() * 0.0, mean_weight, None
         if objective.shift is not None:
-            return scores.sum() * 0.0, mean_weight, objective.shift[-len(rows) :]
+            return None, mean_weight, objective.shift[-len(rows) :]
         return _value(objective.penalty, known, scores), mean_weight, None
 
     def _forget(self) -> None:
@@ -247,23 +246,13 @@ class RecentRows:
         while self.batches and kept - len(self.batches[0].rows) >= self.memory:
             kept -= len(self.batches.popleft().rows)
 
-    def _objective(self, rows: Rows, values: Floats | None, *, full: bool) -> Objective | None:
-        try:
-            objective: Objective = self.criterion.objective(rows, values)
-        except ValueError:
-            if full:
-                raise
-            return None
-        return objective
 
-
-def batch_rows(y: Floats, z: Floats, weights: Floats | None, loss: Loss | None = None) -> Rows:
+def batch_rows(y: Floats, z: Floats, weights: Floats | None) -> Rows:
     """Return the rows of a batch that brings its labels, sensitive attribute and weights."""
-    classes, levels = np.array([0, 1]), (0, 1)
     return Rows(
         X=None,
-        outcome=Outcome(values=y, loss=loss or LogLoss(), classes=classes),
-        groups=Groups(codes=z.astype(np.uint8), levels=levels),
+        outcome=Outcome(values=y, loss=LogLoss(), classes=np.array([0, 1])),
+        groups=Groups(codes=z.astype(np.uint8), levels=(0, 1)),
         weights=weights,
     )
 
