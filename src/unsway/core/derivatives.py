@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -148,8 +148,7 @@ class BoostingDerivatives:
         """Fill p and p′; return ζ = Aᵀp and, where the bound asks for it, |A|ᵀp′."""
         sums = np.zeros((2, self._matrix.shape[1]))
         rowwise = not self._exact and self.objective.penalty.spectral is None
-        for first in range(0, len(self._target), _BLOCK_ROWS):
-            rows = slice(first, first + _BLOCK_ROWS)
+        for rows in self._blocks():
             scores, density, matrix = self._scores[rows], self._density[rows], self._matrix[rows]
             self.objective.loss.fill_mean(margin[rows], scores, density)
             for k, column in enumerate(matrix.T):
@@ -159,10 +158,14 @@ class BoostingDerivatives:
         statistics, sizes = self.objective.penalty.reduce(sums)
         return statistics, sizes
 
+    def _blocks(self) -> Iterator[slice]:
+        starts = range(0, len(self._target), _BLOCK_ROWS)
+        return (slice(first, first + _BLOCK_ROWS) for first in starts)
+
     def _fill(self, margin: NDArray[Any], slope: Singles, shares: Singles, strength: float) -> None:
         """Fill gradient and curvature of all rows from the sums."""
-        for first in range(0, len(self._target), _BLOCK_ROWS):
-            self._combine(slice(first, first + _BLOCK_ROWS), slope, shares, strength)
+        for rows in self._blocks():
+            self._combine(rows, slope, shares, strength)
 
     def _combine(self, rows: slice, slope: Singles, shares: Singles, strength: float) -> None:
         """Fill gradient and curvature of a block from the sums."""
@@ -184,33 +187,28 @@ class BoostingDerivatives:
 
     def _add_penalty(self, rows: slice, slope: Singles, shares: Singles) -> None:
         """Add what a penalty gives to gradient and curvature of a block."""
-        scores, gradient, curvature = (
-            each[rows] for each in (self._scores, self._gradient, self._curvature)
-        )
+        scores, density = self._scores[rows], self._density[rows]
+        gradient, curvature = self._gradient[rows], self._curvature[rows]
         pull, shared, spare = self._spare[:, : len(scores)]
         _weigh(self._matrix[rows], slope, pull, spare)
-        pull *= self._density[rows]
+        pull *= density
         gradient += pull
-        self._add_shared(rows, shares, shared, spare)
+        if self._exact or self.objective.penalty.spectral is None:
+            change = np.square if self._exact else np.abs
+            _weigh(self._matrix[rows], shares, shared, spare, change=change)
+            shared *= density
+            if self._exact:
+                shared *= density
+        else:
+            np.multiply(density, density, out=shared)
+            shared *= shares[0]
+            if self._weights is not None:
+                shared *= self._weights[rows]
         curvature += shared
         pull *= self.objective.loss.mean_curvature(scores)  # p″·[A h′], of either sign
         if not self._exact:
             np.maximum(pull, 0, out=pull)
         curvature += pull
-
-    def _add_shared(self, rows: slice, shares: Singles, out: Singles, spare: Singles) -> None:
-        """Fill the part of the curvature that comes from what all rows share."""
-        density, matrix = self._density[rows], self._matrix[rows]
-        if not self._exact and self.objective.penalty.spectral is not None:
-            np.multiply(density, density, out=out)
-            out *= shares[0]
-            if self._weights is not None:
-                out *= self._weights[rows]
-            return
-        _weigh(matrix, shares, out, spare, change=np.square if self._exact else np.abs)
-        out *= density
-        if self._exact:
-            out *= density
 
 
 def in_single_precision(

@@ -110,10 +110,6 @@ class LinearProblem:
             bounded=not self._falls_without_end(expansion.losses),
         )
 
-    def margin(self, weights: Floats) -> Floats:
-        """Return Xw + c for weights of X itself, intercept last."""
-        return self.columns.margin(self.columns.from_raw(weights))
-
     @property
     def columns(self) -> StandardColumns:
         """X in coordinates without units."""

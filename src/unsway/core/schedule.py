@@ -151,20 +151,14 @@ class Schedule:
         return Run(tuple(recorder.steps), best, state, stalled)
 
 
+@dataclass
 class _Recorder:
     """Takes steps, writes them down, and watches a loss until it stalls."""
 
-    def __init__(
-        self,
-        model: Trainable,
-        schedule: Schedule,
-        on_step: Callable[[Step], None] | None,
-        steps: list[Step] | None = None,
-    ) -> None:
-        self.model = model
-        self.schedule = schedule
-        self.on_step = on_step
-        self.steps: list[Step] = steps or []
+    model: Trainable
+    schedule: Schedule
+    on_step: Callable[[Step], None] | None
+    steps: list[Step] = field(default_factory=list)
 
     @property
     def exhausted(self) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 import uuid
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -88,18 +89,14 @@ class Job:
             _steps(client, on_step) as (topic, drain),
         ):
             arguments = client.run_on_scheduler(start_tracker, len(held), _host(client))
-            model = self.model
-            model.callback, model.progress = None, False
+            self.model.callback, self.model.progress = None, False
+            fit = partial(_fit_on_worker, self.model, self.nuisances, faults, topic)
             tasks = [
                 client.submit(
-                    _fit_on_worker,
-                    model,
+                    fit,
+                    {**arguments, "dmlc_task_id": f"{number:06d}"},
                     train,
                     beside if self.partitions.beside is not None else None,
-                    self.nuisances,
-                    faults,
-                    {**arguments, "dmlc_task_id": f"{number:06d}"},
-                    topic,
                     workers=[worker],
                     allow_other_workers=False,
                     pure=False,
@@ -109,25 +106,25 @@ class Job:
             ]
             try:
                 _follow(client, tasks, set(held), drain)
-                fitted, told = tasks[0].result()
+                fitted, caught = tasks[0].result()
             except Exception:
                 free_workers(client, dict(zip(sorted(held), tasks, strict=True)))
                 raise
             finally:
                 client.cancel(tasks)
-        for message, category in told:
+        for message, category in caught:
             warnings.warn(message, category, stacklevel=4)
         return fitted
 
 
 def _fit_on_worker(
     model: FairXGBClassifier,
-    train: list[list[Any]],
-    beside: list[list[Any]] | None,
     nuisances: NuisanceSettings | None,
     faults: Faults,
-    arguments: Mapping[str, Any],
     topic: str | None,
+    arguments: Mapping[str, Any],
+    train: list[list[Any]],
+    beside: list[list[Any]] | None,
 ) -> tuple[FairXGBClassifier, list[tuple[str, type[Warning]]]]:
     """Train inside a worker; return the model, and the warnings a client should see."""
     worker = load("distributed", "dask").get_worker()
@@ -234,21 +231,18 @@ def wait_for_a_worker(client: Any) -> None:
 def _steps(
     client: Any, on_step: Callable[[Step], None] | None
 ) -> Iterator[tuple[str | None, Callable[[], None]]]:
-    """Yield a topic that workers tell steps to, and a function that passes on those told."""
+    """Yield a topic that workers report steps to, and a function that passes on those reported."""
     if on_step is None:
         yield None, lambda: None
         return
-    topic, told = f"unsway-{uuid.uuid4()}", SimpleQueue[Any]()
+    topic, reported = f"unsway-{uuid.uuid4()}", deque[Any]()
 
     def drain() -> None:
-        while True:
-            try:
-                number, phase, strength, *losses = told.get_nowait()
-            except Empty:
-                return
+        while reported:
+            number, phase, strength, *losses = reported.popleft()
             on_step(Step(number, phase, strength, Losses(*losses)))
 
-    client.subscribe_topic(topic, lambda event: told.put(event[1]))
+    client.subscribe_topic(topic, lambda event: reported.append(event[1]))
     try:
         yield topic, drain
     finally:

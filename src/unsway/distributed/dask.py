@@ -203,10 +203,6 @@ class FairDaskXGBClassifier(BaseEstimator):
                 wait_for_a_worker(client)
         if self.progress:
             print(file=sys.stderr)
-        if model.n_rows_ != job.partitions.n_rows:
-            raise RuntimeError(
-                f"trained on {model.n_rows_} rows, but X has {job.partitions.n_rows}"
-            )
         model.callback, model.progress = self.callback, self.progress
         model.n_jobs = self.n_jobs
         return model, restarts

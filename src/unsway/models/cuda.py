@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -349,24 +350,15 @@ class _Sums:
 
 def _on_device(objective: Objective) -> Objective:
     """Return the same objective with its columns in float32 on the present device."""
-    cupy = load("cupy", "cuda")
-
-    def by_columns(matrix: Any, dtype: Any) -> Any:
-        return cupy.asarray(matrix, dtype=dtype, order="F")
-
-    return in_single_precision(objective, cupy.asarray, by_columns)
+    asarray = load("cupy", "cuda").asarray
+    return in_single_precision(objective, asarray, partial(asarray, order="F"))
 
 
 def _columns(objective: Objective) -> tuple[Any, ...]:
     """Return target, matrix, weights and shift; a kernel does not read what is absent."""
-    target, absent = objective.target, objective.target
-    weights, shift = objective.sample_weight, objective.shift
-    return (
-        target,
-        objective.penalty.matrix,
-        absent if weights is None else weights,
-        absent if shift is None else shift,
-    )
+    target, matrix = objective.target, objective.penalty.matrix
+    optional = objective.sample_weight, objective.shift
+    return target, matrix, *(target if each is None else each for each in optional)
 
 
 def _kernels(objective: Objective, *, exact: bool, spectral: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
-from ..checks import show_value
+from ..checks import check_choice, show_value
 from ..rows import Rows
 from .training import read_rows, read_table
 from .wrapping import (
@@ -104,8 +105,7 @@ class MarginalizedClassifier(WrappedClassifier):
         self.positive_level = positive_level
 
     def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
-        if self.learner not in LEARNERS:
-            raise ValueError(f"unknown learner {self.learner!r}; choose from {', '.join(LEARNERS)}")
+        check_choice(self.learner, "learner", LEARNERS)
         stated = _check_pair(self.weights)
         model = inner_classifier(self.estimator, sample_weight)
         X = read_table(self, X, reset=True)
@@ -149,13 +149,10 @@ def _check_pair(weights: Any) -> tuple[float, float] | None:
         if weights == "prevalence":
             return None
         raise ValueError(f"unknown weights {weights!r}; give a pair of numbers, or 'prevalence'")
-    try:
-        pair = tuple(weights)
-    except TypeError:
-        raise TypeError(f"weights must be a pair of numbers; got {weights!r}") from None
+    pair = tuple(weights) if isinstance(weights, Iterable) else ()
     if len(pair) != 2 or not all(isinstance(weight, Real) for weight in pair):
         raise TypeError(f"weights must be a pair of numbers; got {weights!r}")
-    zero, one = float(pair[0]), float(pair[1])
+    zero, one = map(float, pair)
     if not (zero >= 0 and one >= 0 and abs(zero + one - 1) <= 1e-9):
         raise ValueError(f"weights must not be negative and must sum to 1; got {weights!r}")
     return zero, one

@@ -215,11 +215,14 @@ def _is_words(name: str, kind: Any) -> bool:
     )
 
 
+def _decoded(column: Any) -> Any:
+    """Return a column of codes as the values they stand for."""
+    coded = load("pyarrow", "cli").types.is_dictionary(column.type)
+    return column.cast(column.type.value_type) if coded else column
+
+
 def _as_text(column: Any) -> Any:
-    pyarrow = load("pyarrow", "cli")
-    if pyarrow.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(pyarrow.string())
+    return _decoded(column).cast(load("pyarrow", "cli").string())
 
 
 def _codes(column: Any, levels: tuple[str, ...]) -> NDArray[np.float64]:
@@ -230,9 +233,7 @@ def _codes(column: Any, levels: tuple[str, ...]) -> NDArray[np.float64]:
 
 def _numbers(name: str, column: Any) -> NDArray[np.float64]:
     """Return a column as floats, NaN where missing; refuse what single precision cannot hold."""
-    pyarrow = load("pyarrow", "cli")
-    if pyarrow.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    pyarrow, column = load("pyarrow", "cli"), _decoded(column)
     if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
         return np.full(len(column), np.nan)  # words without any level: all are missing
     if pyarrow.types.is_boolean(column.type):

@@ -275,12 +275,13 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         train, inputs = train.take(order), inputs[order]
         with seeded(seed, device):
             training = self._training(train, validation, (inputs, validation_inputs), device)
-            checkpoint = None
+            show = show_steps(self.callback, progress=self.progress, unit="epoch")
             if self.checkpoint is not None:
-                checkpoint = self._checkpoint(self.checkpoint, training, train.rows.weights)
-                checkpoint.resume(training)
+                settings = self.get_params(deep=False)
+                known = {name: settings[name] for name in settings if name not in _WITHOUT_EFFECT}
+                mark = fingerprint(training, known, train.rows.weights)
+                show = Checkpoint(self.checkpoint, mark).resume(training, show)
             schedule = SCHEDULE if self.schedule is None else self.schedule
-            show = self._on_step(training, checkpoint)
             run = drive(schedule, training, training.validation, self.strength_, show)
         self._keep(training, run)
 
@@ -308,30 +309,6 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
             validation.objective(),
             int(self.batch_size),
         )
-
-    def _checkpoint(self, folder: Any, training: Training, weights: Floats | None) -> Checkpoint:
-        settings = {
-            k: v for k, v in self.get_params(deep=False).items() if k not in _WITHOUT_EFFECT
-        }
-        return Checkpoint(folder, fingerprint(training, settings, weights))
-
-    def _on_step(
-        self, training: Training, checkpoint: Checkpoint | None
-    ) -> Callable[[Step], None] | None:
-        show, known = (
-            show_steps(self.callback, progress=self.progress, unit="epoch"),
-            training.restored,
-        )
-        if checkpoint is None:
-            return show
-
-        def save_and_show(step: Step) -> None:
-            if step.number > known:
-                checkpoint.save(training)
-                if show is not None:
-                    show(step)
-
-        return save_and_show
 
     def _keep(self, training: Training, run: Run) -> None:
         """Keep the best state and the history of a run."""

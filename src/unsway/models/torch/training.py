@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Floats
-from ...core import Losses, Objective
+from ...core import Losses, Objective, Step
 from ...files import check_writable, write_atomically
 from .engine import Module, torch
 from .loss import FairLoss
@@ -143,15 +144,30 @@ class Checkpoint:
         Stands for the rows and the settings; a state of others is refused.
     """
 
-    def __init__(self, folder: str | Path, fingerprint: str) -> None:
+    def __init__(self, folder: str | PathLike[str], fingerprint: str) -> None:
         self.path = Path(folder) / FILE
         self.fingerprint = fingerprint
 
-    def resume(self, training: Training) -> None:
-        """Bring a fresh training to where it was left, if it was begun."""
+    def resume(
+        self, training: Training, show: Callable[[Step], None] | None
+    ) -> Callable[[Step], None]:
+        """Bring a fresh training to where it was left, and return what to call after each epoch.
+
+        That writes the state, then calls ``show``; epochs that were restored are left out.
+        """
         check_writable(self.path)
-        if not self.path.exists():
-            return
+        if self.path.exists():
+            training.restore(self._read(training))
+
+        def save_and_show(step: Step) -> None:
+            if step.number > training.restored:
+                self._save(training)
+                if show is not None:
+                    show(step)
+
+        return save_and_show
+
+    def _read(self, training: Training) -> State:
         try:
             state = torch.load(self.path, weights_only=True, map_location=training.target.device)
             known = state["fingerprint"]
@@ -162,9 +178,9 @@ class Checkpoint:
                 f"{self.path} is the checkpoint of other rows or settings; remove it, or give "
                 "another folder"
             )
-        training.restore(state["training"])
+        return dict(state["training"])
 
-    def save(self, training: Training) -> None:
+    def _save(self, training: Training) -> None:
         """Write the present state over the last one, at once."""
         buffer = io.BytesIO()
         torch.save({"fingerprint": self.fingerprint, "training": training.state()}, buffer)
