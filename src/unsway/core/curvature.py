@@ -27,12 +27,18 @@ def diagonal(
 
     Parameters
     ----------
-    objective, expansion
-        What is minimised, and its expansion at the current margin.
-    curvature : {"bound", "exact"}
+    objective : Objective
+        What is minimised.
+    expansion : Expansion
+        Its expansion at the current margin.
+    curvature : {"bound", "exact"}, default="bound"
         Which diagonal.
-    learning_rate : float
+    learning_rate : float, default=1
         η, the factor by which the engine shrinks its step; ``bound`` alone uses it.
+
+    Returns
+    -------
+    array of shape (n,)
 
     Notes
     -----

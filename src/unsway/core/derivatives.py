@@ -34,11 +34,11 @@ class BoostingDerivatives:
     ----------
     objective : Objective
         What is minimised; each call brings its own strength.
-    curvature : {"adaptive", "bound", "exact"}
+    curvature : {"adaptive", "bound", "exact"}, default="bound"
         See `unsway.core.curvature`. ``"adaptive"`` is the bound with its shared part scaled by a
         factor of at most 1, which shrinks while the penalty falls from call to call and grows as
         soon as it rises: steps as long as the penalty allows.
-    learning_rate : float
+    learning_rate : float, default=1
         η, by which the engine shrinks its step.
 
     Attributes

@@ -54,9 +54,9 @@ class LinearProblem:
         f, a function of the margin.
     X : array of shape (n, p)
         Covariates, also sparse (see `StandardColumns`).
-    l2 : float
+    l2 : float, default=0
         Weight of the squared norm; the intercept is free.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether c is fitted or 0.
 
     Notes

@@ -115,7 +115,7 @@ class Penalty:
         h, one per statistic.
     names : tuple of str
         What the K statistics are called.
-    reduce : callable
+    reduce : callable, default=identity
         Sums a small array over workers; the identity when all rows are here.
     spectral : float, optional
         A number ρ with A·Aᵀ ≤ ρ·diag(w), where the criterion knows one. It gives a tighter

@@ -62,15 +62,17 @@ class Schedule:
 
     Parameters
     ----------
-    pretrain_strength : float
+    pretrain_strength : float, default=0.3
         λ of the first phase.
-    pretrain_patience, patience : int
-        Steps without improvement that end the first and the last phase.
-    ramp_steps : int
+    pretrain_patience : int, default=5
+        Steps without improvement that end the first phase.
+    ramp_steps : int, default=50
         Length of the ramp.
-    max_steps : int
+    patience : int, default=20
+        Steps without improvement that end the last phase.
+    max_steps : int, default=10000
         Steps in all, after which training ends whatever the losses.
-    min_improvement : float
+    min_improvement : float, default=0
         By how much a loss must fall to count as improved.
 
     References

@@ -31,8 +31,8 @@ class FairDaskXGBClassifier(BaseEstimator):
     Parameters
     ----------
     criterion, strength, params, schedule, curvature, positive_level, random_state
-        As in `FairXGBClassifier`.
-    validation_fraction : float
+        As in `FairXGBClassifier`, with the same defaults.
+    validation_fraction : float, default=0.33
         As there; the hold-out is chosen by what rows hold, its share of them not exact.
     callback, progress
         As there; they run in the client.
@@ -44,10 +44,10 @@ class FairDaskXGBClassifier(BaseEstimator):
         A folder that all workers see. When a worker dies, training starts again on those that are
         left or come back, from the last state written there, and ends with the same model. Without
         one the loss of a worker is an error.
-    checkpoint_every : int
+    checkpoint_every : int, default=10
         Rounds between two writes.
-    max_restarts : int
-        How many lost workers to put up with.
+    max_restarts : int, default=3
+        How many lost workers are allowed before the loss of one is an error.
     client : distributed.Client, optional
         The cluster; by default the current one.
 
@@ -129,10 +129,20 @@ class FairDaskXGBClassifier(BaseEstimator):
         ----------
         X : dask DataFrame or Array of shape (n_samples, n_features)
             Covariates, without the sensitive attribute.
-        y, sensitive_features, sample_weight : dask Series, DataFrame of one column, or Array
-            Labels of two classes, the sensitive attribute of two levels, and optional weights.
-        eval_set : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight)
-            Collections to stop early by.
+        y : dask Series, DataFrame of one column, or Array
+            Labels of two classes.
+        sensitive_features : dask Series, DataFrame of one column, or Array
+            The sensitive attribute, two levels.
+        sample_weight : dask Series, DataFrame of one column, or Array, optional
+            Weights of the rows.
+        eval_set : tuple, optional
+            Collections ``(X, y, sensitive_features)`` or ``(X, y, sensitive_features,
+            sample_weight)`` to stop early by; by default a part of the training rows.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
         """
         model = self._plain_model()
         check_booster(model)

@@ -47,17 +47,19 @@ def fit_on_spark(
         The settings; it is not changed. ``callback`` and ``progress`` are left out.
     frame : pyspark.sql.DataFrame
         The rows.
-    label, sensitive, weight : str
-        The columns of labels, of the sensitive attribute and, if any, of weights.
+    label, sensitive : str
+        The columns of labels and of the sensitive attribute.
     features : sequence of str, optional
         The covariates; by default all other columns.
+    weight : str, optional
+        The column of weights.
     n_workers : int, optional
         Tasks to spread the rows over, by a shuffle; by default the partitions stay as they are.
     nuisances : NuisanceSettings, optional
         How propensity and outcome means are fitted.
     checkpoint : path, optional
         A folder that all executors see.
-    checkpoint_every : int
+    checkpoint_every : int, default=10
         Rounds between two writes.
 
     Returns

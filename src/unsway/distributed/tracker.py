@@ -25,8 +25,13 @@ def start_tracker(n_workers: int, host: str, port: int = 0) -> dict[str, Any]:
         How many processes will take part.
     host : str
         An address of this machine that they can reach.
-    port : int
-        Where to listen; any free port by default. Stating one needs XGBoost 3.
+    port : int, default=0
+        Where to listen; 0 is any free port. Another one needs XGBoost 3.
+
+    Returns
+    -------
+    dict
+        The arguments of ``CommunicatorContext``, but for ``dmlc_task_id``.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class Faults:
     ----------
     folder : path, optional
         Where the state of the training is written, and read when a run starts again.
-    every : int
+    every : int, default=10
         Rounds between two writes.
     n_rows : int, optional
         Rows that all processes must have together.

@@ -40,12 +40,12 @@ class DirectEffectCorrector(WrappedClassifier):
         Its propensity, degrees and basis give MFCDE(b); norm and form play no part. By default
         ``DirectEffect(5, 2, norm="function", basis="spline")``: splines for the outcome, a
         quadratic for the effect.
-    strength : float
+    strength : float, default=1
         s, from 0 (the estimator's own score) to 1 (the whole correction).
-    calibrate : bool
+    calibrate : bool, default=True
         Whether E[y − p | b], what the estimator's score p misses along b, is added as well. The gap
         is explained only if nothing is missed there.
-    max_clipped_share : float
+    max_clipped_share : float, default=0.02
         Warn when a larger share of the training rows has a score outside [0, 1].
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.

@@ -133,8 +133,13 @@ def save_model_folder(
         by default.
     training : mapping, optional
         Metrics and counts of the training, for the card.
-    overwrite : bool
+    overwrite : bool, default=False
         Whether to replace a model that is there.
+
+    Returns
+    -------
+    Path
+        The folder.
     """
     path = check_model_folder(path, overwrite=overwrite)
     check_is_fitted(model)
@@ -187,6 +192,15 @@ def load_model_folder(path: str | Path) -> SavedModel:
 
     The card is compared with the model: a model of other features, another objective or more than
     two classes is refused, since its scores would not be those that the card describes.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+
+    Returns
+    -------
+    SavedModel
     """
     path = Path(path)
     card = _read_card(path)

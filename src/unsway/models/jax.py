@@ -80,7 +80,7 @@ class FairJaxLoss:
         w, the sample weights over their mean.
     shift : array of shape (n,), optional
         d, what fair targets add to the labels at full strength.
-    loss : Loss
+    loss : Loss, default=LogLoss()
         ℓ, with the mean of a margin.
 
     Notes
@@ -139,6 +139,10 @@ class FairJaxLoss:
         ----------
         logits : float array of shape (n,) or (n, 1), optional
             The margins of all rows, where training goes on from a model; 0 by default.
+
+        Returns
+        -------
+        LossState
         """
         jnp, dtype = engine().numpy, self.matrix.dtype
         n_rows = self.n_rows if self.matrix.shape[1] else 0  # nothing to keep for fair targets
@@ -164,6 +168,11 @@ class FairJaxLoss:
         rows : integer array of shape (m,)
             Which of the n rows they are, counted from 0. One out of range raises, or, where a
             transformation hides it, makes the loss NaN. All rows, in their order, need none.
+
+        Returns
+        -------
+        loss : array of shape ()
+        state : LossState
         """
         rows = None if rows is None else self._checked_rows(rows)
         n_batch = self.n_rows if rows is None else rows.shape[0]
@@ -276,6 +285,10 @@ def fair_loss(
         Weights of the rows; draw batches without regard to them.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+
+    Returns
+    -------
+    FairJaxLoss
 
     Examples
     --------

@@ -46,9 +46,9 @@ class MarginalizedClassifier(WrappedClassifier):
     estimator : scikit-learn classifier with ``predict_proba``, optional
         Fitted on X with z, as 0/1, for its last column. Gradient boosting by default, which takes
         missing values and words.
-    weights : pair of float, or "prevalence"
+    weights : pair of float, or "prevalence", default=(0.5, 0.5)
         w₀ and w₁, which sum to 1; or the shares of the two levels among the training rows.
-    learner : {"single", "separate"}
+    learner : {"single", "separate"}, default="single"
         One model with z as a column, or a model for each level of z. Two models let the direct
         effect vary with X in any way, and each learns from its own group alone.
     positive_level : optional

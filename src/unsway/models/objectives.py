@@ -76,10 +76,14 @@ def xgboost_objective(
         best reached over many rounds: set ``strength`` of the object in a callback.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1.
-    learning_rate : float
+    learning_rate : float, default=0.3
         XGBoost's own, which the curvature bound depends on.
-    curvature : {"bound", "exact"}
+    curvature : {"bound", "exact"}, default="bound"
         What stands in for the Hessian.
+
+    Returns
+    -------
+    TrainingObjective
 
     Examples
     --------
@@ -122,6 +126,10 @@ def lightgbm_objective(
         LightGBM's own, which the curvature bound depends on.
     **options
         Others of `xgboost_objective`: strength, sample weights, level and curvature.
+
+    Returns
+    -------
+    TrainingObjective
 
     Examples
     --------

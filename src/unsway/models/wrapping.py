@@ -89,6 +89,11 @@ class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
             The sensitive attribute, two levels. Not needed after ``fit``.
         sample_weight : column of length n_samples, optional
             Weights of the rows.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
         """
         return refit(self, lambda fresh: fresh._fit(X, y, sensitive_features, sample_weight))
 

@@ -128,18 +128,21 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
     module : torch.nn.Module or callable, optional
         The network, of which a copy is trained; or what makes it from the number of inputs. It
         gives one logit per row. By default two hidden layers of 64 units.
-    batch_size : int
+    batch_size : int, default=256
         Rows of a mini-batch.
-    learning_rate, weight_decay : float
-        Of AdamW. The decay is strong: of .01, .1, .3 and 1 it was the best in both worlds tried,
-        ``paper`` and ``varying_effect``, at 20,000 rows. Other data may want less.
+    learning_rate : float, default=0.001
+        Step size of AdamW.
+    weight_decay : float, default=1
+        Decay of AdamW. The default is strong: of .01, .1, .3 and 1 it was the best on both
+        synthetic data sets tried, ``paper`` and ``varying_effect``, at 20,000 rows. Other data may
+        need less.
     schedule : Schedule, optional
         When to raise λ and when to stop, an epoch a step; by default the paper's double early
         stopping with a ramp and a patience of 10: an epoch is more than a tree. Fair targets are
         trained on at λ from the first epoch.
-    validation_fraction : float
+    validation_fraction : float, default=0.33
         Share of the rows, of each label and group alike, held out to stop early by.
-    device : str
+    device : str, default="auto"
         Where to train: ``"auto"`` is a GPU where there is one. The fitted module is on the CPU.
     checkpoint : path, optional
         Folder in which the training is written down after each epoch. A fit that was killed goes
@@ -149,9 +152,9 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
     callback : callable, optional
         Called with a `Step` after every epoch.
-    progress : bool
+    progress : bool, default=False
         Whether to show the epochs on standard error.
-    random_state : int
+    random_state : int, default=0
         Seed of the hold-out, the initial weights, the batches and dropout. Generators outside are
         left as they are.
 

@@ -39,16 +39,16 @@ class FairLoss(Module):
 
     Parameters
     ----------
-    criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the model is trained on or held to; `FairTarget` by default. An `Objective` of known
-        rows stands for itself.
+    criterion : criterion, fitted criterion or Objective, default=FairTarget()
+        What the model is trained on or held to: `FairTarget`, `DirectEffect`, `Parity`,
+        `EqualOpportunity`, `EqualizedOdds`, or an `Objective` of known rows.
     strength : float, optional
         λ: from 0 to 1 with fair targets and 1 by default; at least 0 and below 1 with a penalty and
         .9 by default. May be set between steps: reach a large one over many.
     X, y, sensitive_features, sample_weight, positive_level
         The training rows, as for `FairXGBClassifier`, in the order that row numbers count. Without
         them each batch brings its z, and the ``row_values`` that the criterion needs.
-    memory : int
+    memory : int, default=16384
         Without training rows: over how many of the last rows the statistics are taken.
     reduce : callable, optional
         Sums a small tensor over processes. By default `torch.distributed.all_reduce`, where a
@@ -197,6 +197,11 @@ class FairLoss(Module):
             Where the loss has no training rows: the sensitive attribute as 0/1, what the criterion
             needs to know of each row (the propensity P(z=1|X) for `DirectEffect`, the direct effect
             for `FairTarget`), and weights.
+
+        Returns
+        -------
+        tensor of shape ()
+            The loss, to be differentiated.
         """
         margin = column(logits, "logits")
         check_device(margin, self._share)
