@@ -74,7 +74,7 @@ class Objective:
         L = Σ_i w_i ℓ(s_i, y_i) / W,   W = Σ_i w_i
 
     L is a mean, so λ weighs it against R alike on ten rows and on ten million; boosters, which
-    sum derivatives over rows, are handed those of W·f.
+    sum derivatives over rows, get those of W·f.
 
     With a ``shift`` d the second half is L itself, against the targets y + d. Since L is linear in
     its target, f is then the loss against y + λd, and λ = 1 is as good a model as any.

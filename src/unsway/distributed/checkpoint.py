@@ -22,7 +22,7 @@ FILE_NAME = "training.checkpoint"
 class Checkpointed:
     """A booster as a schedule drives it, which the first process writes to a file now and then.
 
-    A run that starts beside such a file takes it up: the schedule is led through the rounds that
+    A run that finds such a file resumes it: the schedule is led through the rounds that
     are done by their recorded losses, without training, and so ends up in the state it was in.
 
     Parameters
@@ -53,7 +53,7 @@ class Checkpointed:
         self._taken = self._looks = self._saved = 0
         self._losses: list[Losses] = []
         self.resumed_at = 0
-        self._take_up()
+        self._resume()
 
     def step(self, strength: float) -> None:
         """Grow one tree at this λ, unless it is there already."""
@@ -96,7 +96,7 @@ class Checkpointed:
         raw = bytes(booster.save_raw(raw_format="ubj"))
         write_atomically(self._path, json.dumps(state).encode() + b"\n" + raw)
 
-    def _take_up(self) -> None:
+    def _resume(self) -> None:
         """Bring the booster to where the file has it, on all processes."""
         content = b""
         if self._collective.rank == 0 and self._path.exists():
@@ -120,5 +120,5 @@ class Checkpointed:
 
 
 def fingerprint(rows: np.uint64, settings: dict[str, Any]) -> str:
-    """Return what tells one run from another, and nothing about a row."""
+    """Return a digest of rows and settings, from which no row can be read."""
     return hashlib.sha256(json.dumps([int(rows), settings], default=repr).encode()).hexdigest()

@@ -41,14 +41,14 @@ class Partitions:
     """The partitions as futures, a tuple of roles each, and how many rows they have."""
 
     train: tuple[tuple[Any, ...], ...]
-    beside: tuple[tuple[Any, ...], ...] | None
+    evaluation: tuple[tuple[Any, ...], ...] | None
     n_rows: int
 
     @classmethod
-    def of(cls, client: Any, rows: Sequence[Any], beside: Sequence[Any] | None) -> Self:
+    def of(cls, client: Any, rows: Sequence[Any], evaluation: Sequence[Any] | None) -> Self:
         """Compute the partitions where Dask puts them, and check that they fit together."""
         train = _futures(client, rows)
-        other = None if beside is None else _futures(client, beside)
+        other = None if evaluation is None else _futures(client, evaluation)
         n_rows = _check_lengths(client, train, "")
         if other is not None:
             _check_lengths(client, other, " of eval_set")
@@ -56,18 +56,18 @@ class Partitions:
 
     def by_worker(self, client: Any) -> dict[str, tuple[list[Any], list[Any]]]:
         """Return each worker's partitions: those whose X it holds, once they are there."""
-        groups = (self.train, self.beside or ())
+        groups = (self.train, self.evaluation or ())
         _wait([future for group in groups for part in group for future in part])
         held = client.who_has([part[0] for group in groups for part in group])
-        found: dict[str, tuple[list[Any], list[Any]]] = {}
+        taken: dict[str, tuple[list[Any], list[Any]]] = {}
         for position, group in enumerate(groups):
             for part in group:
                 holders = sorted(held[part[0].key])
                 if not holders:
                     raise WorkerLostError("a partition of X was lost with its worker")
-                least = min(holders, key=lambda holder: sum(map(len, found.get(holder, ((), ())))))
-                found.setdefault(least, ([], []))[position].append(list(part))
-        return found
+                least = min(holders, key=lambda holder: sum(map(len, taken.get(holder, ((), ())))))
+                taken.setdefault(least, ([], []))[position].append(list(part))
+        return taken
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,13 @@ class Job:
                     fit,
                     {**arguments, "dmlc_task_id": f"{number:06d}"},
                     train,
-                    beside if self.partitions.beside is not None else None,
+                    evaluation if self.partitions.evaluation is not None else None,
                     workers=[worker],
                     allow_other_workers=False,
                     pure=False,
                     retries=0,
                 )
-                for number, (worker, (train, beside)) in enumerate(sorted(held.items()))
+                for number, (worker, (train, evaluation)) in enumerate(sorted(held.items()))
             ]
             try:
                 _follow(client, tasks, set(held), drain)
@@ -124,7 +124,7 @@ def _fit_on_worker(
     topic: str | None,
     arguments: Mapping[str, Any],
     train: list[list[Any]],
-    beside: list[list[Any]] | None,
+    evaluation: list[list[Any]] | None,
 ) -> tuple[FairXGBClassifier, list[tuple[str, type[Warning]]]]:
     """Train inside a worker; return the model, and the warnings a client should see."""
     worker = load("distributed", "dask").get_worker()
@@ -143,7 +143,7 @@ def _fit_on_worker(
         fitted = fit_here(
             model,
             [Part(*part) for part in train],
-            eval_parts=None if beside is None else [Part(*part) for part in beside],
+            eval_parts=None if evaluation is None else [Part(*part) for part in evaluation],
             nuisances=nuisances,
             faults=faults,
         )
@@ -250,7 +250,7 @@ def _steps(
 
 
 def _host(client: Any) -> str:
-    """Return where workers find the scheduler, beside which the tracker runs."""
+    """Return the host of the scheduler, where the tracker runs as well."""
     address = load("distributed.comm", "dask").get_address_host(client.scheduler.address)
     return str(address) if client.scheduler.address.startswith("tcp") else "127.0.0.1"
 
@@ -278,17 +278,17 @@ def _wait(futures: Sequence[Any]) -> None:
             )
 
 
-def _check_lengths(client: Any, parts: Sequence[tuple[Any, ...]], place: str) -> int:
+def _check_lengths(client: Any, parts: Sequence[tuple[Any, ...]], suffix: str) -> int:
     """Return how many rows there are; raise where a column's partition is of another length."""
     lengths = client.gather([client.map(len, part, pure=False) for part in parts])
-    for number, found in enumerate(lengths):
-        for role, length in zip(ROLES, found, strict=False):
-            if length != found[0]:
+    for number, counts in enumerate(lengths):
+        for role, length in zip(ROLES, counts, strict=False):
+            if length != counts[0]:
                 raise ValueError(
-                    f"partition {number} of X{place} has {found[0]} rows but that of {role} has "
+                    f"partition {number} of X{suffix} has {counts[0]} rows but that of {role} has "
                     f"{length}; partition them alike"
                 )
-    total = sum(found[0] for found in lengths)
+    total = sum(counts[0] for counts in lengths)
     if total == 0:
-        raise ValueError(f"X{place} has no rows")
+        raise ValueError(f"X{suffix} has no rows")
     return int(total)

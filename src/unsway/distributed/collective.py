@@ -1,4 +1,4 @@
-"""What processes that train together say to each other: sums of a few numbers, and short texts."""
+"""What processes that train together exchange: sums of a few numbers, and short texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..extras import load
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 #: Errors that all workers raise alike when one of them meets one.
 _SHARED_ERRORS = {"ValueError": ValueError, "TypeError": TypeError}
@@ -27,7 +27,7 @@ class Collective:
     rank, size : int
         Which process this is, and of how many.
     calls, bytes : int
-        How many sums were asked for, and the bytes handed in for them.
+        How many sums were asked for, and the bytes that this process sent.
 
     Examples
     --------
@@ -52,13 +52,13 @@ class Collective:
         return self._combine(array, self._engine.Op.MAX)
 
     def texts(self, text: str) -> list[str]:
-        """Return what each process said, in the order of their ranks."""
-        said = np.frombuffer(text.encode(), dtype=np.uint8)
+        """Return the text of each process, in the order of their ranks."""
+        encoded = np.frombuffer(text.encode(), dtype=np.uint8)
         lengths = np.zeros(self.size, dtype=np.int64)
-        lengths[self.rank] = len(said)
+        lengths[self.rank] = len(encoded)
         ends = np.cumsum(self.sum(lengths))
         letters = np.zeros(int(ends[-1]), dtype=np.uint8)
-        letters[ends[self.rank] - len(said) : ends[self.rank]] = said
+        letters[ends[self.rank] - len(encoded) : ends[self.rank]] = encoded
         letters = self.sum(letters)
         return [bytes(part).decode() for part in np.split(letters, ends[:-1])]
 
@@ -66,19 +66,19 @@ class Collective:
         """Return the bytes of the first process."""
         return data if self.size == 1 else bytes(self._engine.broadcast(data, 0))
 
-    def agree(self, work: Callable[[], Found]) -> Found:
-        """Return what this process found; a bad input on one of them is raised by all."""
-        found: Found | None = None
+    def agree(self, work: Callable[[], Result]) -> Result:
+        """Return the result of this process; a bad input on one of them is raised by all."""
+        result: Result | None = None
         try:
-            found = work()
-            told = ["", ""]
+            result = work()
+            failure = ["", ""]
         except (TypeError, ValueError) as error:
             kind = "TypeError" if isinstance(error, TypeError) else "ValueError"
-            told = [kind, str(error)]
-        for kind, message in map(json.loads, self.texts(json.dumps(told))):
+            failure = [kind, str(error)]
+        for kind, message in map(json.loads, self.texts(json.dumps(failure))):
             if kind:
                 raise _SHARED_ERRORS[kind](message)
-        return found  # type: ignore[return-value]  # nobody raised, so it is there
+        return result  # type: ignore[return-value]  # set, since no process raised
 
     def _combine(self, array: NDArray[Any], operation: Any) -> NDArray[Any]:
         array = np.ascontiguousarray(array)

@@ -149,8 +149,8 @@ class FairDaskXGBClassifier(BaseEstimator):
         faults = Faults(self.checkpoint, self.checkpoint_every)
         client = self._client()
         rows = _collections((X, y, sensitive_features, sample_weight), "")
-        beside = _eval_collections(eval_set)
-        partitions = Partitions.of(client, rows, beside)
+        evaluation = _eval_collections(eval_set)
+        partitions = Partitions.of(client, rows, evaluation)
         job = Job(model, self.nuisances, faults, partitions)
         self.model_, self.n_restarts_ = self._run(client, job)
         return self
@@ -218,35 +218,35 @@ class FairDaskXGBClassifier(BaseEstimator):
         return model, restarts
 
 
-def _collections(given: Sequence[Any], place: str) -> tuple[Any, ...]:
-    """Check that all are Dask collections with as many partitions; leave out absent weights."""
+def _collections(given: Sequence[Any], suffix: str) -> tuple[Any, ...]:
+    """Check that all are Dask valid with as many partitions; leave out absent weights."""
     dask = load("dask", "dask")
-    found = []
+    valid = []
     for role, collection in zip(ROLES, given, strict=True):
         if collection is None and role == "sample_weight":
             continue
         if collection is None:
-            raise TypeError(f"{role}{place} is required; pass it by name")
+            raise TypeError(f"{role}{suffix} is required; pass it by name")
         if not dask.is_dask_collection(collection) or not hasattr(collection, "to_delayed"):
             raise TypeError(
-                f"{role}{place} must be a dask DataFrame, Series or Array; got "
+                f"{role}{suffix} must be a dask DataFrame, Series or Array; got "
                 f"{type(collection)!r}. Tables in memory are for FairXGBClassifier"
             )
-        found.append(collection)
-    if found[0].ndim != 2:
-        raise ValueError(f"X{place} must have rows and columns; it has {found[0].ndim} dimension")
-    blocks = [_n_blocks(each) for each in found]
+        valid.append(collection)
+    if valid[0].ndim != 2:
+        raise ValueError(f"X{suffix} must have rows and columns; it has {valid[0].ndim} dimension")
+    blocks = [_n_blocks(each) for each in valid]
     for role, (count, width) in zip(ROLES, blocks, strict=False):
         if width > 1:
             raise ValueError(
-                f"{role}{place} is split by columns; rechunk it with chunks=(rows, -1)"
+                f"{role}{suffix} is split by columns; rechunk it with chunks=(rows, -1)"
             )
         if count != blocks[0][0]:
             raise ValueError(
-                f"X{place} has {blocks[0][0]} partitions but {role} has {count}; partition them "
+                f"X{suffix} has {blocks[0][0]} partitions but {role} has {count}; partition them "
                 "alike"
             )
-    return tuple(found)
+    return tuple(valid)
 
 
 def _n_blocks(collection: Any) -> tuple[int, int]:
@@ -295,9 +295,9 @@ def _predict_block(block: NDArray[Any], model: FairXGBClassifier, method: str) -
 
 
 def _predict_frame(frame: Any, model: FairXGBClassifier, method: str) -> Any:
-    """Return predictions for a pandas frame under its index."""
+    """Return values for a pandas frame under its index."""
     pandas = load("pandas", "dask")
-    found = _predict_block(frame, model, method)
+    values = _predict_block(frame, model, method)
     if method != "predict_proba":
-        return pandas.Series(found, index=frame.index, name=method)
-    return pandas.DataFrame(found, index=frame.index, columns=[str(c) for c in model.classes_])
+        return pandas.Series(values, index=frame.index, name=method)
+    return pandas.DataFrame(values, index=frame.index, columns=[str(c) for c in model.classes_])

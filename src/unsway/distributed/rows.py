@@ -164,7 +164,7 @@ class Layout:
 
 
 def ties_of(rows: Rows) -> list[Floats]:
-    """Return what tells rows apart that are alike in X."""
+    """Return the columns that order rows alike in X."""
     return [rows.y, rows.z] if rows.weights is None else [rows.weights, rows.y, rows.z]
 
 
@@ -208,13 +208,13 @@ def _levels(values: Any, n_rows: int, role: str) -> tuple[tuple[Any, ...], str |
     """Return the distinct values of a column, as plain numbers and strings, and its name."""
     array, name = read_column(values, role)
     check_length(array, n_rows, role)
-    found = set(array.tolist()) if array.dtype.kind == "O" else np.unique(array).tolist()
-    for level in found:
+    levels = set(array.tolist()) if array.dtype.kind == "O" else np.unique(array).tolist()
+    for level in levels:
         if not isinstance(level, str | bool | int | float):
             raise TypeError(f"{role} must hold numbers, booleans or strings; got {type(level)!r}")
-    if len(found) > 100:
-        raise ValueError(f"{role} has {len(found)} levels in one partition; it must have two")
-    return tuple(found), name
+    if len(levels) > 100:
+        raise ValueError(f"{role} has {len(levels)} levels in one partition; it must have two")
+    return tuple(levels), name
 
 
 def _check_weights(sample_weight: Any, n_rows: int) -> Floats:
@@ -226,17 +226,17 @@ def _check_weights(sample_weight: Any, n_rows: int) -> Floats:
     return np.asarray(checked)[:-1]
 
 
-def _check_known(values: NDArray[Any], known: Iterable[Any], kind: str, place: str) -> None:
+def _check_known(values: NDArray[Any], known: Iterable[Any], kind: str, where: str) -> None:
     if not np.isin(values, np.asarray(list(known))).all():
-        raise ValueError(f"{place} has a {kind} that the training rows have not")
+        raise ValueError(f"{where} has a {kind} that the training rows have not")
 
 
-def _union(found: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
-    return tuple({level: None for levels in found for level in levels})
+def _union(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
+    return tuple({level: None for levels in parts for level in levels})
 
 
 def _column(levels: tuple[Any, ...]) -> NDArray[Any]:
-    """Return levels as a column; words and numbers side by side are not made alike."""
+    """Return levels as a column; text and numbers in one column keep their types."""
     texts = [isinstance(level, str) for level in levels]
     return np.array(levels, dtype=object if any(texts) and not all(texts) else None)
 

@@ -80,8 +80,8 @@ def fit_on_spark(
         raise ValueError("the data frame has no rows")
     faults = Faults(checkpoint, checkpoint_every, n_rows)
     task = partial(_fit_partition, fresh, chosen, roles, nuisances, faults)
-    [found] = rows.mapInPandas(task, "model binary", barrier=True).collect()
-    fitted: FairXGBClassifier = pickle.loads(bytes(found["model"]))  # noqa: S301  # our own task's
+    [row] = rows.mapInPandas(task, "model binary", barrier=True).collect()
+    fitted: FairXGBClassifier = pickle.loads(bytes(row["model"]))  # noqa: S301  # our own task's
     return fitted
 
 

@@ -27,12 +27,12 @@ from .collective import Collective
 from .nuisances import NuisanceSettings, SharedFitting
 from .rows import Layout, Part, check_everywhere, read_facts, refuse_copies_of_z, ties_of
 
-_HOLD_OUT = 1  # tells the hold-out's draws from the folds', which have the user's seed
+_HOLD_OUT = 1  # so that the hold-out is drawn by another seed than the folds
 
 
 @dataclass(frozen=True)
 class Communication:
-    """What this library summed over the processes, in bytes that each handed in.
+    """What this library summed over the processes, in bytes that each process sent.
 
     XGBoost's own sums, of the histograms its trees grow by, come on top as they would without it.
 
@@ -109,7 +109,7 @@ def fit_here(
     -------
     FairXGBClassifier
         Fitted, with ``communication_``, ``n_workers_``, ``n_rows_`` and ``resumed_at_``, the rounds
-        taken over from a checkpoint, beside its own attributes.
+        taken over from a checkpoint, besides its own attributes.
 
     Examples
     --------
@@ -157,8 +157,8 @@ def prepare_here(
     if eval_parts is None:
         fitted = _fit_criterion(model, rows, tables, fitting, collective)
         return _held_out(model, TrainingPart(rows, fitted, collective.sum), collective)
-    beside = _listed(eval_parts)
-    other, other_tables = collective.agree(lambda: layout.rows(beside, "eval_set"))
+    eval_listed = _listed(eval_parts)
+    other, other_tables = collective.agree(lambda: layout.rows(eval_listed, "eval_set"))
     check_everywhere(other, "eval_set", collective)
     fitted = _fit_criterion(model, rows, tables, fitting, collective)
     return (
@@ -212,15 +212,15 @@ def _at(criterion: FittedCriterion, tables: Sequence[Any]) -> FittedCriterion:
     """Return a fitted criterion at the rows of several tables."""
     if criterion.row_values is None:
         return criterion
-    nobody = np.empty((0, *criterion.row_values.shape[1:]))
-    found = [np.asarray(criterion.predict(table)) for table in tables]
-    return criterion.with_values(np.concatenate([nobody, *found]))
+    no_rows = np.empty((0, *criterion.row_values.shape[1:]))
+    predicted = [np.asarray(criterion.predict(table)) for table in tables]
+    return criterion.with_values(np.concatenate([no_rows, *predicted]))
 
 
 def _held_out(
     model: FairXGBClassifier, whole: TrainingPart, collective: Collective
 ) -> tuple[TrainingPart, TrainingPart]:
-    """Return training rows and hold-out, told apart by what the rows hold."""
+    """Return training rows and hold-out, split by a hash of each row."""
     rows = whole.rows
     drawn = draws(rows.X.matrix, ties_of(rows), model.random_state * 2 + _HOLD_OUT)
     held = drawn < model.validation_fraction
@@ -285,8 +285,8 @@ def _drive(
 
 
 def _listed(parts: Part | Iterable[Part]) -> list[Part]:
-    found = [parts] if isinstance(parts, Part) else list(parts)
-    for part in found:
+    listed = [parts] if isinstance(parts, Part) else list(parts)
+    for part in listed:
         if not isinstance(part, Part):
             raise TypeError(f"parts must be Part(X, y, sensitive_features, …); got {type(part)!r}")
-    return found
+    return listed

@@ -1,4 +1,4 @@
-"""Whether a card is whole, and whether it is the card of the model beside it."""
+"""Whether a card is whole, and whether it belongs to the model in its folder."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def with_checksum(card: Mapping[str, Any]) -> dict[str, Any]:
     >>> with_checksum({"strength": 0.5})["checksum"][:12]
     'c56c1c4d9616'
     """
-    said = {name: value for name, value in card.items() if name != CHECKSUM}
-    as_read = json.loads(json.dumps(said))  # keys are text there, which sorts in another way
+    content = {name: value for name, value in card.items() if name != CHECKSUM}
+    as_read = json.loads(json.dumps(content))  # keys are text there, which sorts in another way
     text = json.dumps(as_read, sort_keys=True, separators=(",", ":"))
-    return {**said, CHECKSUM: sha256(text.encode()).hexdigest()}
+    return {**content, CHECKSUM: sha256(text.encode()).hexdigest()}
 
 
 def check_card(card: Mapping[str, Any], path: Path) -> None:
@@ -94,7 +94,7 @@ def check_checksum(card: Mapping[str, Any], path: Path) -> None:
         )
 
 
-# --- the model beside it -------------------------------------------------------------------------
+# --- the model of the card -----------------------------------------------------------------------
 
 
 def difference(
@@ -108,11 +108,11 @@ def difference(
         return f"the model's objective is {facts.objective!r}, not {engine.objective!r}"
     if facts.n_features != len(features):
         return f"the card names {len(features)} features and the model has {facts.n_features}"
-    for place, feature in enumerate(features):
-        where = f"feature {place + 1} of {len(features)} is {feature.name!r}"
-        if facts.names is not None and held(facts.names[place]) != held(feature.name):
-            return f"{where} in the card and {facts.names[place]!r} in the model"
-        category = None if facts.categories is None else facts.categories[place]
+    for position, feature in enumerate(features):
+        where = f"feature {position + 1} of {len(features)} is {feature.name!r}"
+        if facts.names is not None and held(facts.names[position]) != held(feature.name):
+            return f"{where} in the card and {facts.names[position]!r} in the model"
+        category = None if facts.categories is None else facts.categories[position]
         if category is not None and category != (feature.kind == "category"):
             return f"{where}, a {feature.kind} in the card but not in the model"
     return None
@@ -152,10 +152,10 @@ def logistic_difference(stored: Mapping[str, Any], features: Sequence[Feature]) 
     named = one_hot_columns(features)
     if len(weighed) != len(named):
         return f"the card's features make {len(named)} columns and the model has {len(weighed)}"
-    for place, (ours, theirs) in enumerate(zip(named, weighed, strict=True), 1):
+    for number, (ours, theirs) in enumerate(zip(named, weighed, strict=True), 1):
         if ours != theirs:
             return (
-                f"column {place} of {len(named)} is {_column(ours)} in the card and "
+                f"column {number} of {len(named)} is {_column(ours)} in the card and "
                 f"{_column(theirs)} in the model"
             )
     return None

@@ -35,7 +35,7 @@ class DirectEffectCorrector(WrappedClassifier):
     Parameters
     ----------
     estimator : scikit-learn classifier with ``predict_proba``, optional
-        The model of E[y | X]. Gradient boosting by default, which takes missing values and words.
+        The model of E[y | X]. Gradient boosting by default, which takes missing values and text.
     criterion : DirectEffect, optional
         Its propensity, degrees and basis give MFCDE(b); norm and form play no part. By default
         ``DirectEffect(5, 2, norm="function", basis="spline")``: splines for the outcome, a

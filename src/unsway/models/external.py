@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FittedRows:
-    """What training on files leaves behind beside the model."""
+    """What training on files returns besides the model."""
 
     criterion: FittedCriterion
     held: Mask
@@ -106,9 +106,9 @@ def fit_rows(
         rows.take(np.flatnonzero(inside)).check_present(place)
     fitted = _criterion_at(model, files, rows, table, sample)
     del table
-    with TemporaryDirectory(dir=folder) as place:
+    with TemporaryDirectory(dir=folder) as scratch:
         train, validation = (
-            _objective(fitted, rows, np.flatnonzero(inside), Path(place))
+            _objective(fitted, rows, np.flatnonzero(inside), Path(scratch))
             for inside in (~held, held)
         )
         params = engine_params(BoosterSettings.of(model))
@@ -125,8 +125,8 @@ def fit_rows(
 def predict_rows(model: FairXGBClassifier, files: ParquetRows) -> Floats:
     """Return the score of every row, read a batch at a time."""
     scores = np.empty(files.n_rows)
-    for place, batch in files.batches():
-        scores[place] = model.predict_proba(batch)[:, 1]
+    for span, batch in files.batches():
+        scores[span] = model.predict_proba(batch)[:, 1]
     return scores
 
 
@@ -135,18 +135,18 @@ def _survey(
 ) -> tuple[Mask, Mask]:
     """Look at every row once: draw a hold-out and a sample, refuse a copy of z among the columns.
 
-    A row is drawn by what it holds, not by its place: rows alike in everything go the same way.
+    A row is drawn by what it holds, not by its position: rows alike in everything go the same way.
     """
     masks = np.zeros((2, files.n_rows), dtype=bool)
     codes, n_levels = rows.groups.codes, len(rows.groups.levels)
     extremes = np.full((n_levels, 2, len(files.names)), -np.inf)
-    for place, batch in files.batches():
+    for span, batch in files.batches():
         matrix = files.matrix(model.table_, batch)
-        np.maximum(extremes, level_extremes(matrix, codes[place], n_levels), out=extremes)
-        whole = np.column_stack([matrix, rows.y[place], codes[place]])
+        np.maximum(extremes, level_extremes(matrix, codes[span], n_levels), out=extremes)
+        whole = np.column_stack([matrix, rows.y[span], codes[span]])
         for number, share in enumerate(shares):
             keys = row_keys(whole, 2 * model.random_state + number)
-            masks[number, place] = uniforms(keys) < share
+            masks[number, span] = uniforms(keys) < share
     copies = find_copies(extremes)
     if len(copies):
         refuse_copy(files.names[copies[0]])
@@ -166,8 +166,8 @@ def _criterion_at(
     if fitted.row_values is None:
         return fitted
     values = np.empty((files.n_rows, *fitted.row_values.shape[1:]))
-    for place, batch in files.batches():
-        values[place] = fitted.predict(batch)
+    for span, batch in files.batches():
+        values[span] = fitted.predict(batch)
     values[sample] = fitted.row_values  # from models that have not seen them
     return fitted.with_values(values)
 
@@ -180,9 +180,9 @@ def _objective(fitted: FittedCriterion, rows: Rows, chosen: Any, folder: Path) -
         if not values.size:
             return np.empty(values.shape, dtype=dtype)
         path = folder / f"{sum(1 for _ in folder.iterdir())}.column"
-        found = np.memmap(path, dtype, "w+", shape=values.shape, order="F")
-        found[...] = values
-        return found
+        column = np.memmap(path, dtype, "w+", shape=values.shape, order="F")
+        column[...] = values
+        return column
 
     return in_single_precision(objective, mapped, mapped)
 
@@ -200,10 +200,10 @@ def feed_of(files: ParquetRows, table: EngineTable, inside: Mask, weights: Float
             self._batches = files.batches()
 
         def next(self, input_data: Any) -> bool:
-            for place, batch in self._batches:
-                chosen = inside[place]
+            for span, batch in self._batches:
+                chosen = inside[span]
                 if chosen.any():
-                    weight = None if weights is None else weights[place][chosen]
+                    weight = None if weights is None else weights[span][chosen]
                     matrix = files.matrix(table, batch)
                     input_data(data=matrix[chosen], weight=weight, **names)
                     return True

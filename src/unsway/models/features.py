@@ -82,18 +82,18 @@ def align(X: Any, features: Sequence[Feature]) -> Any:
 
 def count_unseen(X: Any, features: Sequence[Feature]) -> dict[str, int]:
     """Return how many rows of an aligned table hold a level training did not see, by column."""
-    found = {}
+    unseen = {}
     for feature, column in zip(features, columns(X), strict=True):
         if feature.kind == "category":
             known = {*feature.levels, MISSING}
-            found[feature.name] = sum(str(value) not in known for value in column.values)
-    return {name: count for name, count in found.items() if count}
+            unseen[feature.name] = sum(str(value) not in known for value in column.values)
+    return {name: count for name, count in unseen.items() if count}
 
 
 def close_matches(name: str, names: Sequence[str]) -> str:
     """Return what a user may have meant, ready to follow a message."""
-    found = get_close_matches(name, names, n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+    matches = get_close_matches(name, names, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""
 
 
 def _as_trained(series: Any, feature: Feature) -> Any:

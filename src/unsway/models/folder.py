@@ -87,7 +87,7 @@ class SavedModel:
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row; the second is the positive one.
 
-        Columns of a frame are matched by name: others may stand beside them, in any order. An
+        Columns of a frame are matched by name: the frame may have others, in any order. An
         array must hold the features in their order.
         """
         return class_probabilities(self.decision_function(X))
@@ -326,7 +326,7 @@ def _settings_of(model: Any) -> dict[str, Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a setting can stand in a JSON file as it is."""
+    """Return whether a setting can be written to a JSON file as it is."""
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
     if isinstance(value, (list, tuple)):

@@ -86,7 +86,8 @@ class FairJaxLoss:
     Notes
     -----
     p° is renewed once n rows have passed, by the last score of each, and ζ° summed afresh, so that
-    no rounding adds up. Before that it is ½, the score of a logit of 0, unless ``init`` is told.
+    no rounding adds up. Before that it is ½, the score of a logit of 0, unless ``init`` is given
+    logits.
 
     Where h is a square and the batches are cut from shuffles of the rows, the gradient at given
     scores is, over all shuffles, that of the full sample on average: what ζ̂ has in common with its

@@ -45,7 +45,7 @@ class MarginalizedClassifier(WrappedClassifier):
     ----------
     estimator : scikit-learn classifier with ``predict_proba``, optional
         Fitted on X with z, as 0/1, for its last column. Gradient boosting by default, which takes
-        missing values and words.
+        missing values and text.
     weights : pair of float, or "prevalence", default=(0.5, 0.5)
         w₀ and w₁, which sum to 1; or the shares of the two levels among the training rows.
     learner : {"single", "separate"}, default="single"

@@ -1,4 +1,4 @@
-"""The objective for people who boost in a loop of their own."""
+"""The objective for a training loop of your own."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def lightgbm_objective(
     """Return the objective for a loop of your own: ``lgb.train({"objective": it}, …)``.
 
     It can be pickled. It belongs to the rows it was made from, in their order. Predictions of a
-    model trained with it are margins, log-odds: LightGBM does not know what they stand for.
+    model trained with it are margins, log-odds: LightGBM does not know the link.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ MOST_LEVELS = 255
 
 
 class TableBoosting(ClassifierMixin, BaseEstimator):
-    """scikit-learn's histogram gradient boosting on any table: NaN and words may stand.
+    """scikit-learn's histogram gradient boosting on any table, with missing values and text.
 
     Small trees and no hold-out, so that what comes out does not depend on a seed.
 
@@ -145,10 +145,10 @@ def inner_classifier(estimator: Any, sample_weight: Any = None) -> Any:
 
 
 def fit_inner(model: Any, X: Any, labels: NDArray[Any], sample_weight: Floats | None) -> Any:
-    """Fit a classifier, its weights handed to the last step if it is a pipeline."""
+    """Fit a classifier, passing the weights to the last step of a pipeline."""
     last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
     weights = {} if sample_weight is None else {f"{last}sample_weight": sample_weight}
-    with sklearn.config_context(enable_metadata_routing=False):  # nobody can ask for them in here
+    with sklearn.config_context(enable_metadata_routing=False):  # nothing inside can request them
         return model.fit(X, labels, **weights)
 
 
@@ -179,7 +179,7 @@ def with_sensitive_column(X: Any, z: Floats) -> Any:
     array = np.asarray(X)
     if array.dtype.kind == "f":
         z = z.astype(array.dtype)
-    elif array.dtype.kind in "US":  # beside words a number stays a number
+    elif array.dtype.kind in "US":  # text and numbers keep their types
         array = array.astype(object)
     return np.column_stack([array, z])
 

@@ -31,11 +31,11 @@ class FairLoss(Module):
         loss = FairLoss(DirectEffect(), X=X, y=y, sensitive_features=z)
         loss(model(inputs), y[rows], rows).backward()
 
-    Given the training rows, it is fitted on all of them, and a batch is told by its row numbers.
-    Fair targets are the mean over the batch of the log-loss against y + λd. A penalty is no mean
-    over rows: its statistics are kept over all rows, and the batch brings the slope, so that the
-    gradient is that of the whole objective on average, at any batch size (see `Notes`). A batch of
-    all rows gives the objective itself; it needs no row numbers.
+    Given the training rows, it is fitted on all of them, and a batch is identified by its row
+    numbers. Fair targets are the mean over the batch of the log-loss against y + λd. A penalty is
+    no mean over rows: its statistics are kept over all rows, and the batch brings the slope, so
+    that the gradient is that of the whole objective on average, at any batch size (see `Notes`). A
+    batch of all rows gives the objective itself; it needs no row numbers.
 
     Parameters
     ----------
