@@ -27,6 +27,7 @@ LARGEST_MARGIN = float(np.log(1e6))
 class Loss(Protocol):
     """A loss that is linear in its target.
 
+    Gradient and curvature are those of a canonical link; a loss with another link overrides them.
     The methods take NumPy, CuPy, torch and JAX arrays alike. Boosters ask for two more forms:
     ``fill_mean``, which writes into float32 buffers, and ``cuda_source``, the same for a device.
 
@@ -48,18 +49,23 @@ class Loss(Protocol):
 
     def value(self, margin: Array, target: Array, weights: Array | None = None) -> Array:
         """Return the mean of ℓ over the rows; weights are relative to their own mean of 1."""
+        losses = self.rows(margin, target)
+        return (losses if weights is None else losses * weights).mean()
 
     def mean(self, margin: Array) -> tuple[Array, Array]:
         """Return μ and its slope μ′ in the margin."""
 
     def gradient(self, mean: Array, target: Array) -> Array:
-        """Return ∂ℓ/∂s of each row, linear in the target."""
+        """Return ∂ℓ/∂s of each row, linear in the target; μ − t for a canonical link."""
+        return mean - target
 
     def target_slope(self, mean: Array) -> Array | float:
         """Return c′(s): by how much the gradient falls with each unit of the target."""
+        return 1.0
 
     def curvature(self, mean: Array, slope: Array) -> Array:
         """Return the expected ∂²ℓ/∂s² of each row, never negative whatever the target."""
+        return slope
 
     def mean_curvature(self, mean: Array) -> Array:
         """Return μ″/μ′, which penalties on the mean need."""
@@ -68,7 +74,11 @@ class Loss(Protocol):
         """Return the margin whose mean this is: the link function."""
 
     def held_margin(self, margin: Array, target: Array) -> Array:
-        """Return the margin, held where a target that no label has would reward it without end."""
+        """Return the margin, held where a target that no label has would reward it without end.
+
+        It is the margin itself where the loss has a lower bound for any target.
+        """
+        return margin
 
     def check(self, y: NDArray[Any]) -> None:
         """Raise unless y holds values that the loss is meant for."""
@@ -77,29 +87,8 @@ class Loss(Protocol):
         """Write μ and μ′ of a block of rows into float32 buffers."""
 
 
-class CanonicalLoss:
-    """What losses with a canonical link share: the gradient is μ − t and the curvature μ′."""
-
-    def value(self: Loss, margin: Array, target: Array, weights: Array | None = None) -> Array:
-        """Return the mean over the rows; weights are relative to their own mean of 1."""
-        losses = self.rows(margin, target)
-        return (losses if weights is None else losses * weights).mean()
-
-    def gradient(self, mean: Array, target: Array) -> Array:
-        """Return μ − t."""
-        return mean - target
-
-    def target_slope(self, mean: Array) -> float:
-        """Return 1."""
-        return 1.0
-
-    def curvature(self, mean: Array, slope: Array) -> Array:
-        """Return μ′: it does not depend on the target."""
-        return slope
-
-
 @dataclass(frozen=True)
-class LogLoss(CanonicalLoss):
+class LogLoss(Loss):
     """The log-loss of two classes, ℓ = log(1 + exp(s)) − t·s, with μ(s) = σ(s).
 
     Examples
@@ -196,7 +185,7 @@ __device__ double held_margin(double s, double t) {
 
 
 @dataclass(frozen=True)
-class SquaredError(CanonicalLoss):
+class SquaredError(Loss):
     """Half the squared error less what no model can change, ℓ = ½s² − t·s, with μ(s) = s.
 
     Examples
@@ -234,10 +223,6 @@ __device__ double held_margin(double s, double t) { return s; }
     def margin_of(self, mean: Array) -> Array:
         """Return the mean itself."""
         return mean
-
-    def held_margin(self, margin: Array, target: Array) -> Array:
-        """Return the margin itself: the loss has a lower bound for any target."""
-        return margin
 
     def check(self, y: NDArray[Any]) -> None:
         """Raise unless every value is finite."""

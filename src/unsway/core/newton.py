@@ -28,7 +28,7 @@ _SINGULAR = 1e-11
 _BELOW_ZERO = -1e-9  # by more than rounding
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NewtonResult:
     """Where the method stopped: weights with the intercept last, and how it got there.
 

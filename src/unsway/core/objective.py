@@ -26,7 +26,7 @@ class Losses:
         return (1 - strength) * self.utility + strength * self.penalty
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Expansion:
     """The objective to second order around a margin, scaled by the total weight W.
 

@@ -32,7 +32,7 @@ class Step:
     losses: Losses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """What a schedule did: every step, and the best state of the last phase."""
 
@@ -150,7 +150,8 @@ class Schedule:
         best, state, stalled = recorder.until_stall(
             "train", strength, self.patience, lambda loss: loss.whole(strength)
         )
-        return Run(tuple(recorder.steps), best, state, stalled)
+        steps = tuple(recorder.steps)
+        return Run(steps=steps, best=best, best_state=state, stalled=stalled)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Training that can go on where another process left it."""
+"""Training that resumes where another process stopped."""
 
 from __future__ import annotations
 

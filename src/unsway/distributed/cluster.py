@@ -177,11 +177,11 @@ def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[]
 
 
 def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
-    """See to it that no worker is left waiting for one that is gone.
+    """Restart workers that still wait for one that is gone.
 
-    Most find out at once. Now and then one does not, and would hold its thread until XGBoost gives
-    up, minutes later: its nanny restarts it, and Dask computes what it held again. Where all still
-    train, nothing is wrong with the workers, and they are left alone.
+    Most fail at once. Sometimes one does not, and would hold its thread until XGBoost gives up,
+    minutes later: its nanny restarts it, and Dask computes again what it held. Where all still
+    train, nothing is wrong with the workers, and none is restarted.
     """
     deadline = time.monotonic() + _GRACE_SECONDS
     while True:

@@ -30,7 +30,7 @@ from .rows import Layout, Part, check_everywhere, read_facts, refuse_copies_of_z
 _HOLD_OUT = 1  # so that the hold-out is drawn by another seed than the folds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Communication:
     """What this library summed over the processes, in bytes that each process sent.
 
@@ -131,7 +131,8 @@ def fit_here(
         setup = collective.bytes
         _drive(fresh, boosting, _trained(fresh, boosting, train, faults, collective), collective)
     fresh.n_workers_ = collective.size
-    fresh.communication_ = Communication(setup, collective.bytes - setup, fresh.n_rounds_)
+    rounds = collective.bytes - setup
+    fresh.communication_ = Communication(setup=setup, rounds=rounds, n_rounds=fresh.n_rounds_)
     return fresh
 
 

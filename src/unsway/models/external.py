@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .xgboost import FairXGBClassifier
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FittedRows:
     """What training on files returns besides the model."""
 
@@ -119,7 +119,7 @@ def fit_rows(
         derivatives = BoostingDerivatives(train, model.curvature, learning_rate(model))
         grower = XGBoostGrower(params, first, other)
         train_booster(model, Boosting(grower, derivatives, validation))
-    return FittedRows(fitted, held)
+    return FittedRows(criterion=fitted, held=held)
 
 
 def predict_rows(model: FairXGBClassifier, files: ParquetRows) -> Floats:

@@ -22,7 +22,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 
 class Path(Protocol):
-    """An estimator with its rows, waiting for strengths."""
+    """An estimator with its rows, to be fitted at many strengths."""
 
     #: What could not be shared between strengths, and why.
     note: str | None
@@ -35,7 +35,7 @@ class BoostedPath:
     """A booster with its rows: the models are those of independent fits, to the bit.
 
     Strengths above the schedule's ``pretrain_strength`` start from one pre-training, forked for
-    each, as long as the fork stands where the pre-training ended and nothing is drawn at random.
+    each, as long as the fork is in the state the pre-training ended in and nothing is random.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class LinearPath:
         self.warm = True
 
     def know(self, strength: float, coefficients: Floats, intercept: float) -> None:
-        """Take in a model that was fitted before, for others to start from."""
+        """Add a model that was fitted before, for others to start from."""
         self._weights[strength] = np.append(coefficients, intercept)
 
     def fit(self, strength: float) -> FairLogisticRegression:

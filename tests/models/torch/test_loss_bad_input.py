@@ -20,7 +20,7 @@ def loss(**settings):
 
 
 BATCHES = {
-    "two columns": ((torch.zeros(20, 2), Y, ROWS), ValueError, "two classes' logits"),
+    "two columns": ((torch.zeros(20, 2), Y, ROWS), ValueError, "the difference of their logits"),
     "a number": ((torch.tensor(1.0), Y, ROWS), ValueError, r"shape \(m,\) or \(m, 1\)"),
     "integers": ((S.long(), Y, ROWS), TypeError, "logits must be floats"),
     "an array": ((S.numpy(), Y, ROWS), TypeError, "logits must be a tensor; got ndarray"),
@@ -51,7 +51,7 @@ def test_good_batches_pass():
 
 @pytest.mark.parametrize("given", ["z", "row_values", "sample_weight"])
 def test_what_the_rows_tell_already_is_refused(given):
-    with pytest.raises(TypeError, match="hand in row numbers"):
+    with pytest.raises(TypeError, match="pass row numbers"):
         loss()(S, Y, ROWS, **{given: Y})
 
 

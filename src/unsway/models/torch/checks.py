@@ -1,4 +1,4 @@
-"""What is wrong with a batch, said before it is used."""
+"""Checks of a batch before it is used."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _flat(tensor: torch.Tensor, role: str) -> torch.Tensor:
     if tensor.ndim == 2 and tensor.shape[1] == 1:
         tensor = tensor[:, 0]
     if tensor.ndim != 1:
-        also = "; of two classes' logits hand in their difference" if tensor.ndim == 2 else ""
+        also = "; for two classes pass the difference of their logits" if tensor.ndim == 2 else ""
         raise ValueError(f"{role} must be of shape (m,) or (m, 1); got {tuple(tensor.shape)}{also}")
     if tensor.shape[0] == 0:
         raise ValueError(f"{role} is empty: a batch needs at least one row")
@@ -63,8 +63,8 @@ def check_rows(rows: Any, margin: torch.Tensor, n_rows: int, *, look: bool) -> t
     if rows is None:
         if margin.shape[0] != n_rows:
             raise ValueError(
-                f"{margin.shape[0]} logits for {n_rows} training rows: hand in the row numbers of "
-                "the batch as the third argument"
+                f"{margin.shape[0]} logits for {n_rows} training rows: pass the row numbers of the "
+                "batch as the third argument"
             )
         return None
     rows = torch.as_tensor(rows)

@@ -217,9 +217,7 @@ class FairLoss(Module):
         if self._recent is not None:
             return self._streamed(self._recent, margin, y, rows, (z, row_values, sample_weight))
         if z is not None or row_values is not None or sample_weight is not None:
-            raise TypeError(
-                "the loss knows z and the weights of its training rows: hand in row numbers"
-            )
+            raise TypeError("the loss has z and the weights of its training rows: pass row numbers")
         return self._known(margin, y, check_rows(rows, margin, self.n_rows or 0, look=looks))
 
     def _known(
@@ -256,7 +254,7 @@ class FairLoss(Module):
         if rows is not None:
             raise TypeError(
                 "row numbers need the training rows: FairLoss(criterion, X=X, y=y, "
-                "sensitive_features=z); without them hand in z=z and, where the criterion needs "
+                "sensitive_features=z); without them pass z=z and, where the criterion needs "
                 "them, row_values=…"
             )
         weights: Any

@@ -1,4 +1,4 @@
-"""A network as a schedule drives it: an epoch a step."""
+"""A network as a schedule drives it: each step is an epoch."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ FILE = "training.pt"
 class Training:
     """A module with its rows, its loss and its optimiser; what it did is in ``history``.
 
-    After `restore` the steps that the checkpoint knows are not taken again: the schedule, which
-    decides by the losses alone, is led through those on record to where it stood.
+    After `restore` the steps of the checkpoint are not taken again: the schedule, which decides by
+    the losses alone, gets the recorded ones until it is where it was.
     """
 
     module: Module
@@ -121,7 +121,7 @@ class Training:
         }
 
     def restore(self, state: State) -> None:
-        """Stand where ``state`` was taken, before the schedule takes its first step."""
+        """Return to a ``state``, before the schedule takes its first step."""
         self.module.load_state_dict(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.loss.running is not None:
