@@ -69,21 +69,6 @@ def _written(letter: str) -> str:
 
 
 class Steps:
-    """Steps that are counted in silence; `ShownSteps` shows them."""
-
-    def describe(self, description: str) -> None:
-        """Say what is being done."""
-
-    def advance(self) -> None:
-        """Count one step as done."""
-
-    def next(self, description: str) -> None:
-        """Count one step as done and say what is done now."""
-        self.advance()
-        self.describe(description)
-
-
-class ShownSteps(Steps):
     """A progress bar over a known number of steps."""
 
     def __init__(self, progress: Progress, total: int, description: str) -> None:
@@ -98,13 +83,15 @@ class ShownSteps(Steps):
         """Count one step as done."""
         self._progress.advance(self._task)
 
+    def next(self, description: str) -> None:
+        """Count one step as done and say what is done now."""
+        self.advance()
+        self.describe(description)
+
 
 @contextmanager
 def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
-    """Show a progress bar with the time left on standard error."""
-    if quiet:
-        yield Steps()
-        return
+    """Show a progress bar with the time left on standard error, unless `quiet`."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -113,8 +100,9 @@ def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True, emoji=False)) as progress:
-        yield ShownSteps(progress, total, description)
+    console = Console(stderr=True, emoji=False)
+    with Progress(*columns, console=console, disable=quiet) as progress:
+        yield Steps(progress, total, description)
 
 
 def show_table(

@@ -35,9 +35,11 @@ from ..models.logistic import check_regression
 from ..models.training import fit_for
 from ..rows import Rows
 from ..sweeps.measures import fairness_of
+from . import options
 from .console import Steps, say, show_table, steps
-from .flags import RoleFlags, role_options, take_roles, together
+from .flags import take_roles
 from .low_memory import check_files, train_from_files
+from .options import RoleFlags
 from .table_files import read_table, refuse_row_names
 
 #: Engine → its classifier.
@@ -103,7 +105,7 @@ def parse_params(
 
 
 #: The flags that say what is trained.
-model_options = together(
+model_options = options.together(
     click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
                  metavar=f"[{'|'.join(ENGINES)}]"),
     click.option("--criterion",
@@ -117,17 +119,16 @@ model_options = together(
     click.option("--param", "params", multiple=True, callback=parse_params,
                  metavar="NAME=VALUE",
                  help="A parameter of the engine; may be given again."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+    options.seed,
     click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine."),
 )  # fmt: skip
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@role_options
+@options.table_with_roles
 @model_options
 @click.option("--strength", type=float, help="λ; 1 for fair targets and 0.9 for a penalty.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
+@click.option("-o", "--output", type=options.ANY_PATH, required=True,
               help="Folder for the model.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model that is there.")
 @click.option(
@@ -135,20 +136,21 @@ model_options = together(
     is_flag=True,
     help="Train from a Parquet FILE, or a folder of them, without holding its rows.",
 )
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@options.quiet
 def fit(
-    file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
-    weights: str | None, engine: str, criterion: str | None, outcome_degree: int | None,
+    file: Path, flags: RoleFlags, engine: str, criterion: str | None, outcome_degree: int | None,
     effect_degree: int | None, norm: str | None, strength: float | None, params: dict[str, Any],
-    seed: int, threads: int | None, output: Path, overwrite: bool, low_memory: bool, quiet: bool,
+    random_state: int, threads: int | None, output: Path, overwrite: bool, low_memory: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Train a model on a CSV or Parquet FILE and write it to a folder."""
     degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
-    criterion, chosen = make_criterion(criterion, degrees, seed=seed)
+    criterion, chosen = make_criterion(criterion, degrees, seed=random_state)
     strength = choose_strength(chosen, strength)
-    classifier = make_classifier(engine, params, strength=strength, seed=seed, threads=threads)
+    classifier = make_classifier(
+        engine, params, strength=strength, seed=random_state, threads=threads
+    )
     check_model_folder(output, overwrite=overwrite)
-    flags = RoleFlags(target, positive, sensitive, drop, weights)
     if low_memory:
         check_files(engine, file, classifier)
     with steps(4, f"Reading {file.name}", quiet=quiet) as progress:

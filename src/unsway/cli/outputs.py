@@ -5,13 +5,12 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..extras import MissingExtraError
+from ..extras import load
 from ..files import check_writable
 from .console import Steps
 
@@ -19,10 +18,7 @@ from .console import Steps
 def check_installed(packages: Sequence[str], extra: str) -> None:
     """Raise, with the pip line, if a package that an output is made with is missing."""
     for package in packages:
-        if find_spec(package) is None:
-            raise MissingExtraError(
-                f"{package} is not installed; run: pip install 'unsway[{extra}]'"
-            )
+        load(package, extra)
 
 
 def check_html(output: Path) -> None:
