@@ -17,7 +17,6 @@ from .._typing import Floats
 from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
 from ..models.features import Feature, align, features_of_table, one_hot
-from ..models.folder import TrainingRoles
 from ..paper.plots import to_bytes
 from ..rows import Rows
 from ..sweeps import Choice, Frontier, Point, Store
@@ -83,7 +82,9 @@ def frontier(
     name, classifier.criterion = make_criterion(criterion, degrees, seed=random_state)
     chosen = check_strengths(classifier, strengths)
     check_installed(["matplotlib"], "plot")
-    rows, roles, encode = _read(file, flags, engine)
+    rows, roles = take_roles(read_table(file), flags)
+    refuse_row_names(rows.X)
+    encode = OneHot(one_hot_rows(rows)[1]) if engine == "logistic" else None
     train, test = _split(rows, flags, test_file, test_fraction, random_state, encode)
     store = Store(output, None if encode is None else encode.features, roles)
     found = _run(
@@ -92,13 +93,6 @@ def frontier(
     )  # fmt: skip
     rule = "knee" if all(limit is None for limit in limits.values()) else None
     _finish(found, store, quiet, f"{engine}, {name}", rule, limits)
-
-
-def _read(file: Path, flags: RoleFlags, engine: str) -> tuple[Rows, TrainingRoles, OneHot | None]:
-    """Return the rows of the table, their roles, and how a linear model takes them."""
-    rows, roles = take_roles(read_table(file), flags)
-    refuse_row_names(rows.X)
-    return rows, roles, OneHot(one_hot_rows(rows)[1]) if engine == "logistic" else None
 
 
 def _split(

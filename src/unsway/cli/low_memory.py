@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ import click
 import numpy as np
 
 from .._typing import Floats
-from ..criteria import FittedCriterion
 from ..extras import load
-from ..models.external import check_low_memory, fit_rows, predict_rows
+from ..models.external import FittedRows, check_low_memory, fit_rows, predict_rows
 from ..models.folder import TrainingRoles
 from ..models.parquet import ParquetRows, column_names
 from ..rows import Rows
@@ -32,25 +30,19 @@ def check_files(engine: str, file: Path, classifier: Any) -> None:
 
 
 def train_from_files(
-    file: Path,
-    flags: RoleFlags,
-    classifier: Any,
-    criterion: Any,
-    on_step: Callable[[Any], None],
-) -> tuple[Rows, TrainingRoles, FittedCriterion, Floats, dict[str, Any]]:
-    """Fit the classifier; return rows, roles, criterion, scores and parts of all rows."""
+    file: Path, flags: RoleFlags, classifier: Any
+) -> tuple[Rows, TrainingRoles, FittedRows, Floats]:
+    """Fit the classifier; return rows and roles, what the fit gave, and the scores of all rows."""
     files, rows, roles = roles_of_files(file, flags)
     levels = {name: len(each) for name, each in files.engine_table().levels.items()}
     refuse_many_levels(levels, files.n_rows)
-    classifier.criterion, classifier.callback = criterion, on_step
     coded = replace(
         rows,
         outcome=replace(rows.outcome, classes=np.array([0, 1])),
         groups=replace(rows.groups, levels=(0, 1)),
     )
     fitted = fit_rows(classifier, files, coded)
-    parts = {"train": np.flatnonzero(~fitted.held), "validation": np.flatnonzero(fitted.held)}
-    return rows, roles, fitted.criterion, predict_rows(classifier, files), parts
+    return rows, roles, fitted, predict_rows(classifier, files)
 
 
 def roles_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Rows, TrainingRoles]:

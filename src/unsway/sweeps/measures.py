@@ -15,6 +15,7 @@ from .._typing import Floats, Index
 from ..auditing import score_gap, selection_rate_difference
 from ..core import Objective
 from ..effects import Effects, Estimate, estimate_effects
+from ..frames import plain
 from ..rows import Rows
 
 #: The parts of the rows, in the order of the table.
@@ -75,11 +76,7 @@ class Point:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point as JSON can hold it."""
-        parts = {
-            part: {name: _or_none(value) for name, value in measures.items()}
-            for part, measures in self.parts.items()
-        }
-        return {**vars(self), "parts": parts}
+        return dict(plain(vars(self)))
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
@@ -107,7 +104,7 @@ def tidy_columns(points: Sequence[Point], parts: Sequence[str]) -> dict[str, lis
     table: dict[str, list[Any]] = {
         "strength": [point.strength for point, _ in cells],
         "part": [part for _, part in cells],
-        **{name: [_or_none(point.value(name, part)) for point, part in cells] for name in names},
+        **{name: [plain(point.value(name, part)) for point, part in cells] for name in names},
     }
     for name in ("rounds", "trees", "seconds", "error"):
         table[name] = [getattr(point, name) for point, _ in cells]
@@ -259,7 +256,3 @@ def judge_of(
     except ValueError as error:
         return None, f"no direct effect left on the {place} rows: {error}"
     return Judge(effects=found, rows=rows.with_table(None), places=places), None
-
-
-def _or_none(value: float) -> float | None:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
