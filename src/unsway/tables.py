@@ -32,6 +32,16 @@ class Column:
 def columns(X: Any) -> Iterator[Column]:
     """Yield the columns of a frame or array; a missing category reads "(missing)".
 
+    Parameters
+    ----------
+    X : frame, 2D array or CodedTable
+        The table.
+
+    Yields
+    ------
+    Column
+        Name and values of a column, in order.
+
     Examples
     --------
     >>> import numpy as np

@@ -24,9 +24,9 @@ from .outputs import check_html, check_installed, interrupts, on_replicate, plac
 from .predict import predict_table, text_columns
 from .table_files import SUFFIXES, plain_column, read_table, refuse_row_names
 
-#: What stands before a column of the table that holds scores.
+#: The prefix of a column of the table that holds scores.
 COLUMN = "column:"
-#: What a report is made with.
+#: The packages that a report needs.
 REPORT_PACKAGES = ("altair", "jinja2", "vl_convert")
 
 
@@ -187,7 +187,7 @@ def judge(
 
 
 def write(found: Audit, output: Path | None, json_file: Path | None, csv_file: Path | None) -> None:
-    """Write what was asked for, each file whole or not at all."""
+    """Write the outputs that were asked for, each atomically."""
     if json_file is not None:
         write_atomically(json_file, found.to_json())
     if csv_file is not None:

@@ -142,7 +142,7 @@ class _Verbatim(io.StringIO):
 
 
 def fail_usage(error: click.ClickException) -> None:
-    """Print what click says about a command that was not given as it should be."""
+    """Print the message of click about wrong usage."""
     said = _Verbatim()
     error.show(said)
     click.echo(visible(said.getvalue()), err=True, nl=False)
@@ -151,5 +151,5 @@ def fail_usage(error: click.ClickException) -> None:
 def show_traceback(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print an error that nobody expected, as Python does."""
+    """Print an unexpected error with its traceback, as Python does."""
     sys.stderr.write(visible("".join(traceback.format_exception(kind, error, trace))))

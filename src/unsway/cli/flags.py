@@ -19,7 +19,7 @@ from ..rows import Rows
 from .options import RoleFlags
 from .table_files import plain_column, plain_columns
 
-#: What stands for the other side where one value is compared with several.
+#: The name of the other group where one value is compared with several.
 REST = "(any other)"
 
 

@@ -1,4 +1,4 @@
-"""What a long command owes its user: outputs checked before any work, and Ctrl-C that counts."""
+"""Outputs of a long command, checked before any work, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .console import Steps
 
 
 def check_installed(packages: Sequence[str], extra: str) -> None:
-    """Raise, with the pip line, if a package that an output is made with is missing."""
+    """Raise, with the pip line, if a package is missing that writes an output."""
     for package in packages:
         load(package, extra)
 
 
 def check_html(output: Path) -> None:
-    """Raise unless it is the name of a page."""
+    """Raise unless it is the name of an HTML file."""
     if output.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"-o {output}: give the name of an .html file")
 

@@ -20,7 +20,7 @@ SUFFIXES = (".csv", ".parquet")
 #: How a cell begins that a spreadsheet would run as a formula, and text that is a number after all.
 FORMULA = r"\A[ \n]*[=+\-@\t\r]"
 NUMBER = r"\A\s*[+-]?(\d[\d.,]*|[.,]\d+|(?i:inf|infinity|nan))([eE][+-]?\d+)?%?\s*\z"
-#: Words with more levels than this name rows rather than groups of rows.
+#: A column of text with more levels than this names rows rather than groups of rows.
 MANY_LEVELS = 1_000
 
 
@@ -61,7 +61,7 @@ def read_table(path: Path, *, words: Sequence[str] = ()) -> Any:
 
 
 def read_text(path: Path, names: Sequence[str]) -> Any:
-    """Return columns as they stand in the file: of a CSV file every value as its text."""
+    """Return columns as the file has them: of a CSV file every value as its text."""
     if check_suffix(path) == ".parquet":
         return _read_parquet(path).select(list(names))
     csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
@@ -74,7 +74,7 @@ def read_text(path: Path, names: Sequence[str]) -> Any:
 
 
 def write_table(path: Path, table: Any) -> Path:
-    """Write a table as CSV or Parquet, whole or not at all.
+    """Write a table as CSV or Parquet, atomically.
 
     In CSV, text that a spreadsheet would run as a formula gets an apostrophe before it, as OWASP
     advises. Numbers stay as they are, also those that are text.

@@ -81,12 +81,17 @@ def load_adult(split: Split = "train", *, features: Features = "paper") -> Tabul
 
     Parameters
     ----------
-    split : "train", "test" or "all"
+    split : {"train", "test", "all"}, default="train"
         The 32,561 official training rows, the 16,281 official test rows, or both in that order.
-    features : "paper" or "all"
+    features : {"paper", "all"}, default="paper"
         "paper": the nine features of the paper, 46 columns one-hot. "all": every attribute but
         sex, 13 features and 106 columns; that includes race, and `relationship`, whose levels
         Husband and Wife tell the sex.
+
+    Returns
+    -------
+    TabularData
+        Features, label and sensitive attribute.
 
     Notes
     -----

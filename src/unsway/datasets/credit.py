@@ -83,13 +83,18 @@ def load_pakdd(
 
     Parameters
     ----------
-    path : path, optional
+    path : str or path, default=None
         The file pakdd2009_modeling.tsv, gzipped or plain, or a folder that holds it, itself or in
         pakdd2009_credit/. If None, the folder the environment variable UNSWAY_DATA names.
-    age_threshold : float
+    age_threshold : float, default=50
         z = 1 where age is above it. `AGE` is not a feature.
-    check : bool
-        Whether to refuse a file with another sha256 than the one these facts were found on.
+    check : bool, default=True
+        Whether to refuse a file with another sha256 than the one these facts were computed on.
+
+    Returns
+    -------
+    TabularData
+        Features, label and sensitive attribute.
 
     Notes
     -----
@@ -128,13 +133,18 @@ def load_give_me_some_credit(
 
     Parameters
     ----------
-    path : path, optional
+    path : str or path, default=None
         The file cs-training.csv, gzipped or plain, or a folder that holds it, itself or in
         give_me_some_credit/. If None, the folder the environment variable UNSWAY_DATA names.
-    age_threshold : float
+    age_threshold : float, default=50
         z = 1 where age is above it. `age` is not a feature.
-    check : bool
-        Whether to refuse a file with another sha256 than the one these facts were found on.
+    check : bool, default=True
+        Whether to refuse a file with another sha256 than the one these facts were computed on.
+
+    Returns
+    -------
+    TabularData
+        Features, label and sensitive attribute.
 
     Notes
     -----

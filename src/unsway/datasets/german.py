@@ -51,16 +51,21 @@ def load_german(sensitive: Sensitive = "age", *, age_threshold: float = 25) -> T
 
     Parameters
     ----------
-    sensitive : "age" or "sex"
+    sensitive : {"age", "sex"}, default="age"
         With "age", z is age > `age_threshold` and `age` is not a feature. With "sex", z is being
         male and `personal_status`, which holds it, is not a feature. The other of the two stays
         one.
-    age_threshold : float
+    age_threshold : float, default=25
         Used with "age" only.
+
+    Returns
+    -------
+    TabularData
+        Features, label and sensitive attribute.
 
     Notes
     -----
-    Do not lean on the sex column: the coding of `personal_status` in this file is reported to be
+    Do not rely on the sex column: the coding of `personal_status` in this file is reported to be
     faulty (UCI id 573, South German Credit). The codes of the 13 categories ("A11" and so on) are
     explained on UCI's page; the columns have the names OpenML gave them.
 

@@ -186,7 +186,17 @@ class SyntheticData:
     world: str
 
     def columns(self, role: Role) -> NDArray[np.intp]:
-        """Return the positions in X of the columns that play `role`.
+        """Return the positions in X of the columns with a role.
+
+        Parameters
+        ----------
+        role : {"safe", "indirect", "proxy", "noise"}
+            The role.
+
+        Returns
+        -------
+        array of int
+            The positions, in increasing order.
 
         Examples
         --------
@@ -213,8 +223,15 @@ def make_synthetic(
 
     Parameters
     ----------
-    n_samples, random_state
-        As in :func:`make_world`.
+    n_samples : int, default=10_000
+        Number of rows, at least 1.
+    random_state : int, numpy.random.Generator or None, default=None
+        The seed; the same one gives the same rows.
+
+    Returns
+    -------
+    SyntheticData
+        The rows, and the truth about them.
 
     References
     ----------
@@ -247,10 +264,15 @@ def make_world(
         - "no_direct_effect": only the indirect effect is left
         - "opposed_effects": direct and indirect effect cancel
         - "many_noise_features": 50 columns of noise more
-    n_samples : int
+    n_samples : int, default=10_000
         Number of rows, at least 1.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default=None
         The seed; the same one gives the same rows.
+
+    Returns
+    -------
+    SyntheticData
+        The rows, and the truth about them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A real data set as plain columns, with its label and its sensitive attribute beside them."""
+"""A real data set as plain columns, with its label and its sensitive attribute."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class TabularData:
         What y is about, and what y = 1 stands for.
     sensitive, positive_sensitive : str
         What z is about, and what z = 1 stands for.
-    sample_weight : array of float64, shape (n,), or None
+    sample_weight : array of float64, shape (n,), default=None
         How many people each row stands for; None means one.
-    dropped_rows : int
+    dropped_rows : int, default=0
         Rows of the file that could not be read and were left out.
 
     Examples
@@ -84,6 +84,13 @@ class TabularData:
         A category with k levels becomes k columns named "feature=level"; none is left out. The
         columns do not depend on which rows these are. Missing numbers stay NaN.
 
+        Returns
+        -------
+        X : array of float64, shape (n, p)
+            The features.
+        names : tuple of str
+            The names of the columns of X.
+
         Examples
         --------
         >>> from unsway.datasets import load_adult
@@ -111,8 +118,12 @@ class TabularData:
 
         Parameters
         ----------
-        backend : "pandas", "polars" or "pyarrow"
+        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
             The library, which must be installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The synthetic story in a minute: a blind model, a parity model and a direct-effect model."""
+"""Four models on the synthetic data: blind, parity, direct effect and fair target."""
 
 from __future__ import annotations
 
@@ -50,7 +50,23 @@ def tell_story(
     random_state: int = 0,
     on_model: Callable[[str], None] | None = None,
 ) -> Story:
-    """Train the four models on the paper's synthetic data and judge them on fresh rows."""
+    """Train the four models on the paper's synthetic data and judge them on fresh rows.
+
+    Parameters
+    ----------
+    n_samples : int, default=50_000
+        Rows to train on, and as many to judge by.
+    strength : float, default=0.9
+        λ of both penalties.
+    random_state : int, default=0
+        Seed of the rows.
+    on_model : callable, default=None
+        Called with the name of each model when it is trained.
+
+    Returns
+    -------
+    Story
+    """
     check_strength(strength)
     train, test = (make_synthetic(n_samples, random_state=2 * random_state + k) for k in (0, 1))
     models = {

@@ -89,15 +89,19 @@ def run_synthetic(
 
     Parameters
     ----------
-    strengths : sequence of float
+    strengths : sequence of float, default=STRENGTHS
         The values of λ.
-    random_state : int
+    random_state : int, default=0
         Seed of the training rows; the next seed draws the test rows.
-    n_samples : int
+    n_samples : int, default=1_000_000
         Rows to train on, and a tenth as many to test on. The default leaves the mean coefficients
         a standard error of about .001.
-    on_point : callable, optional
+    on_point : callable, default=None
         Called after each fitted model.
+
+    Returns
+    -------
+    SyntheticExperiment
     """
     train = make_synthetic(n_samples, random_state=2 * random_state)
     test = make_synthetic(max(1, n_samples // 10), random_state=2 * random_state + 1)

@@ -114,8 +114,30 @@ def run_tabular(
 ) -> TabularExperiment:
     """Fit every engine at every setting and strength, and judge each model on the test rows.
 
-    The propensity score is fitted once, on the training rows. Boosters run `n_jobs` strengths at a
-    time, a thread each.
+    The propensity score is fitted once, on the training rows.
+
+    Parameters
+    ----------
+    train, test : TabularData
+        The rows.
+    settings : mapping of str to DirectEffect
+        The criteria by name.
+    engines : sequence of {"logistic", "xgboost"}
+        The engines.
+    strengths : sequence of float
+        The values of λ.
+    threshold : float, default=0.5
+        A row is selected when its score exceeds it.
+    random_state : int, default=0
+        Seed of the boosters.
+    n_jobs : int, default=1
+        Boosters trained at a time, a thread each.
+    on_point : callable, default=None
+        Called after each fitted model.
+
+    Returns
+    -------
+    TabularExperiment
     """
     points = []
     tables = [

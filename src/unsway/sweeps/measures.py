@@ -1,4 +1,4 @@
-"""What is measured of a strength: figures on every part of the rows, and the point they make."""
+"""The measures of a strength on each part of the rows, and the point that holds them."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class Point:
     ----------
     strength : float
         λ.
-    parts : mapping of str to mapping of str to float
+    parts : mapping of str to mapping of str to float, default={}
         Measures by part; empty where the fit failed.
-    rounds, trees : int, optional
+    rounds, trees : int, default=None
         Rounds or Newton steps taken, and trees kept.
-    seconds : float
+    seconds : float, default=0.0
         Wall time of the fit; work that strengths share counts where it was done.
-    error : str
-        Why the fit failed, or nothing.
+    error : str, default=""
+        Why the fit failed; empty where it did not.
     """
 
     strength: float
@@ -66,7 +66,20 @@ class Point:
     error: str = ""
 
     def value(self, measure: str, part: str) -> float:
-        """Return a measure on a part of the rows; NaN where there is none."""
+        """Return a measure on a part of the rows.
+
+        Parameters
+        ----------
+        measure : str
+            Such as ``"accuracy"``; `MEASURES` has the names.
+        part : {"train", "validation", "test"}
+            The rows.
+
+        Returns
+        -------
+        float
+            NaN where there is none.
+        """
         return self.parts.get(part, {}).get(measure, math.nan)
 
     def cost(self, measure: str, part: str) -> float:
@@ -144,7 +157,7 @@ class Judge:
         Estimated on the rows.
     rows : Rows
         Their groups and weights; no table is needed.
-    places : array of int, optional
+    places : array of int, default=None
         The rows that have scores; all of them by default.
     """
 
@@ -179,7 +192,7 @@ class Judge:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Rows on which scores are measured, with the objective and the effects there.
+    """Rows on which scores are measured, with their objective and effects.
 
     Parameters
     ----------
@@ -199,7 +212,7 @@ class Part:
     judge: Judge | None = field(default=None, repr=False)
 
     def measure(self, scores: Floats, threshold: float) -> dict[str, float]:
-        """Return what the rows say about their scores."""
+        """Return the measures of the scores of these rows."""
         y, weights = self.rows.y, self.rows.weights
         groups = {"sensitive_features": self.rows.z, "sample_weight": weights}
         found = {

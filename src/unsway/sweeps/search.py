@@ -1,4 +1,4 @@
-"""The smallest strength that leaves little enough of the direct effect, found by bisection."""
+"""Search for the smallest strength that leaves little of the direct effect, by bisection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEFT, PART = "direct_effect_left", "validation"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Found(Tabular):
-    """Where a search ended; its table has every strength that was tried.
+    """The result of a search; its table has every strength that was tried.
 
     Parameters
     ----------
@@ -83,19 +83,24 @@ def seek_strength(
     ----------
     estimator, X, y, sensitive_features
         As for `frontier`.
-    max_direct_effect : float
+    max_direct_effect : float, default=0.01
         ε.
-    precision : float
+    precision : float, default=0.02
         Length of the interval of strengths at which the search ends.
-    strongest : float, optional
-        The largest strength to try; 1 where it is allowed, else .975.
-    callback : callable, optional
+    strongest : float, default=None
+        The largest strength to try. By default 1 where it is allowed, else .975.
+    callback : callable, default=None
         Called with each finished `Point`, how many are finished, and how many there will be at
         most.
-    store : path, optional
+    store : path, default=None
         As for `frontier`; a sweep and a search of the same data and settings can share one.
     **options
         Further options of `frontier`: ``eval_set``, ``test_set``, ``cv``, ``effects`` ….
+
+    Returns
+    -------
+    Found
+        The strength, whether it leaves as little as was asked for, and every strength tried.
 
     Examples
     --------
@@ -168,15 +173,15 @@ def _left(sweep: Sweep, tried: list[float]) -> float:
 
 
 def _conclude(frontier: Frontier, strength: float, top: float, epsilon: float) -> Found:
-    """Return where the search ended; the nearest of all that was tried if it was in vain."""
+    """Return the result of the search; the nearest strength tried if none is within ±ε."""
     points = usable_points(frontier.points, (LEFT,), PART)
     point = frontier.point(strength)
     if point.cost(LEFT, PART) > epsilon:
         point = min(points, key=lambda each: (each.cost(LEFT, PART), each.strength))
     reached = point.cost(LEFT, PART) <= epsilon
-    words = f"smallest strength found with |{LEFT}| ≤ {epsilon:g}"
+    rule = f"smallest strength found with |{LEFT}| ≤ {epsilon:g}"
     if not reached:
-        words = f"nearest to |{LEFT}| ≤ {epsilon:g} of the strengths tried"
+        rule = f"nearest to |{LEFT}| ≤ {epsilon:g} of the strengths tried"
         warnings.warn(
             f"no strength up to {top:g} leaves a direct effect within "
             f"±{epsilon:g}: the nearest is {point.value(LEFT, PART):+.4f} at strength "
@@ -184,5 +189,5 @@ def _conclude(frontier: Frontier, strength: float, top: float, epsilon: float) -
             UserWarning,
             stacklevel=3,
         )
-    choice = Choice(rule=words, part=PART, point=point, blind=points[0])
+    choice = Choice(rule=rule, part=PART, point=point, blind=points[0])
     return Found(choice=choice, reached=reached, frontier=frontier)
