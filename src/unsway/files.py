@@ -10,7 +10,19 @@ from pathlib import Path
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> Path:
-    """Write a file under a temporary name beside it, then rename it into place.
+    """Write a file under a temporary name in the same folder, then rename it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; its folder is made if need be.
+    content : str or bytes
+        What to write; text as UTF-8.
+
+    Returns
+    -------
+    Path
+        The file.
 
     Examples
     --------
@@ -35,10 +47,22 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
 
 
 def write_folder_atomically(path: str | Path, files: Mapping[str, bytes]) -> Path:
-    """Write a folder of files under a temporary name beside it, then rename it into place.
+    """Write a folder of files under a temporary name in the same parent, then rename it.
 
     A folder that is there already is moved aside first and comes back if anything fails. Only a
     process killed between the two renames leaves it aside, whole, as ``.name.….old``.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+    files : mapping of str to bytes
+        The content of each file by its name.
+
+    Returns
+    -------
+    Path
+        The folder, resolved.
 
     Examples
     --------

@@ -32,6 +32,16 @@ class Column:
 def columns(X: Any) -> Iterator[Column]:
     """Yield the columns of a frame or array; a missing category reads "(missing)".
 
+    Parameters
+    ----------
+    X : frame, 2D array or CodedTable
+        The table.
+
+    Yields
+    ------
+    Column
+        Name and values of a column, in order.
+
     Examples
     --------
     >>> import numpy as np
@@ -41,8 +51,8 @@ def columns(X: Any) -> Iterator[Column]:
     if isinstance(X, CodedTable):
         yield from X.columns()
         return
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
+    frame = _as_frame(X)
+    if frame is not None:
         for series in map(frame.get_column, frame.columns):
             if _is_number(series.dtype):
                 values = series.cast(nw.Float64).to_numpy().astype(np.float64)
@@ -56,7 +66,7 @@ def columns(X: Any) -> Iterator[Column]:
     if array.ndim != 2:
         raise ValueError(f"X must be a table of rows and columns; got an array of {array.ndim}D")
     for position, values in enumerate(array.T):
-        yield _array_column(f"column {position}", values)
+        yield _array_column(_array_name(position), values)
 
 
 def _array_column(name: str, values: NDArray[Any]) -> Column:
@@ -73,26 +83,28 @@ def take(X: Any, rows: Any) -> Any:
         return CodedTable(X.matrix[rows], X.layout)
     if sparse.issparse(X):
         return X[rows]
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows].to_native()
-    return np.asarray(X)[rows]
+    frame = _as_frame(X)
+    return np.asarray(X)[rows] if frame is None else frame[rows].to_native()
 
 
 def row_count(X: Any) -> int:
     """Return how many rows a table has."""
     if isinstance(X, CodedTable):
         return len(X)
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return len(frame) if isinstance(frame, nw.DataFrame) else len(np.asarray(X))
+    frame = _as_frame(X)
+    return len(np.asarray(X)) if frame is None else len(frame)
 
 
 def holds_text(X: Any) -> bool:
     """Return whether a frame has a column that is neither numbers nor booleans."""
+    frame = _as_frame(X)
+    return frame is not None and not all(map(_is_number, frame.schema.values()))
+
+
+def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Return a table as a narwhals frame, or None if it is an array."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return False
-    return any(not _is_number(dtype) for dtype in frame.schema.values())
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _is_number(dtype: Any) -> bool:
@@ -121,19 +133,19 @@ class EngineTable:
     def of(cls, X: Any) -> Self:
         """Read names and levels off a table; a column without any value counts as numeric."""
         if _is_numeric_array(X):
-            return cls(tuple(map(_place, range(X.shape[1]))), {})
+            return cls(tuple(map(_array_name, range(X.shape[1]))), {})
         names, levels = [], {}
         for column in columns(X):
             names.append(column.name)
-            found = _levels(column) if column.categorical else ()
-            if found:
-                levels[column.name] = found
+            occurring = _levels(column) if column.categorical else ()
+            if occurring:
+                levels[column.name] = occurring
         return cls(tuple(names), levels)
 
     @property
     def named(self) -> bool:
-        """Whether the names are the user's own: an array's columns have places instead."""
-        return self.names != tuple(map(_place, range(len(self.names))))
+        """Whether the names are the user's own: an array's columns are named by position."""
+        return self.names != tuple(map(_array_name, range(len(self.names))))
 
     def code(self, X: Any) -> CodedTable:
         """Return the table as an engine reads it, or say which column does not fit."""
@@ -201,13 +213,13 @@ class CodedTable:
 
 
 def check_table(X: Any, smallest: int = 2) -> Any:
-    """Return a frame as it is and anything else as an array; NaN and words may stand."""
+    """Return a frame as it is and anything else as an array; NaN and text are allowed."""
     if isinstance(X, (list, tuple, np.ndarray)) or not hasattr(X, "columns"):
         return check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=smallest)
     return X
 
 
-def _place(position: int) -> str:
+def _array_name(position: int) -> str:
     return f"column {position}"
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as parquet
 import pytest
 from rich.progress import Progress
 
-from unsway.cli.console import ShownSteps, note, one_line, say, show_table, visible
+from unsway.cli.console import Steps, note, one_line, say, show_table, visible
 from unsway.cli.table_files import write_table
 
 pytest.importorskip("xgboost")
@@ -252,7 +252,7 @@ def test_every_way_to_print_shows_markup_and_codes_as_text(capsys):
     note(name)
     show_table(name, ("", name), [(name, name)])
     with Progress() as progress:
-        bar = ShownSteps(progress, 1, name)
+        bar = Steps(progress, 1, name)
         assert progress.tasks[0].description == shown
         bar.next(name)
         assert (progress.tasks[0].description, progress.tasks[0].completed) == (shown, 1)

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from unsway import FairLogisticRegression, FairXGBClassifier, Parity
 from unsway.cli import fit as fit_module
 from unsway.cli.app import app
+from unsway.cli.console import steps
 from unsway.cli.flags import split_sensitive
 from unsway.cli.table_files import plain_columns, read_table
 from unsway.models.features import features_of_table, one_hot
@@ -236,16 +237,13 @@ def test_the_table_says_rows_groups_and_losses(place, tmp_path):
     assert training["rows"] == N == sum(part["rows"] for part in training["metrics"].values())
 
 
-def test_the_validation_figures_are_those_the_schedule_stopped_by(tmp_path):
-    table = people()
+def test_the_validation_figures_are_those_the_schedule_stopped_by(place):
     flags = fit_module.RoleFlags("hired", "yes", "sex=Male", (), None)
-    rows, _ = fit_module.take_roles(table, flags)
-    criterion = Parity().fit(rows)
     model = fit_module.make_classifier("xgboost", {}, strength=0.5, seed=1, threads=1)
-    result = fit_module.train(model, rows, criterion, lambda step: None)
-    part = fit_module._parts(result, rows)["validation"]
-    found = fit_module.measure(rows, criterion, result.scores, part)
-    history = result.model.evals_result_["validation"]
+    with steps(4, "Reading", quiet=True) as progress:
+        done = fit_module._in_memory(place / "people.csv", flags, model, Parity(), progress)
+    found = fit_module.measure(done, done.parts["validation"])
+    history = model.evals_result_["validation"]
     rounds = zip(history["log_loss"], history["penalty"], strict=True)
     assert any(
         np.allclose(losses, (found["log_loss"], found["penalty"]), atol=1e-6) for losses in rounds
@@ -615,7 +613,7 @@ def test_ctrl_c_exits_with_130_and_leaves_nothing(place, tmp_path):
         "def slow(*_, **__):\n"
         "    open('started', 'w').close()\n"
         "    time.sleep(60)\n"
-        "fit.train = slow\n"
+        "fit.fit_for = slow\n"
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from unsway.cli import main; main()\n"
     )

@@ -330,7 +330,9 @@ def test_without_a_seed_two_draws_differ():
 
 @pytest.mark.parametrize("name", ["papers", "", None])
 def test_an_unknown_world_is_refused_with_the_known_names(name):
-    with pytest.raises(ValueError, match=r"unknown world .*one of paper, .*many_noise_features"):
+    with pytest.raises(
+        ValueError, match=r"unknown world .*choose from paper, .*many_noise_features"
+    ):
         make_world(name, 5)
 
 

@@ -8,6 +8,7 @@ from unsway.paper.plots import plot_story, plot_synthetic, to_bytes
 from unsway.paper.story import tell_story
 from unsway.paper.synthetic import (
     CRITERIA,
+    ROLES,
     STRENGTHS,
     Point,
     SyntheticExperiment,
@@ -71,9 +72,17 @@ def hand_made(fair, parity):
     """An experiment of one strength, from (accuracy, spd, safe, indirect, proxy) per criterion."""
     points = []
     for name, (accuracy, spd, *coefficients) in (("direct_effect", fair), ("parity", parity)):
-        points.append(Point(name, 0.9, accuracy, spd, 0.1, 0.0, *coefficients))
-    oracle = {"safe": 0.23, "indirect": 0.23, "proxy": 0.0}
-    return SyntheticExperiment(tuple(points), (), oracle, 0.375, 0.5)
+        by_role = dict(zip(ROLES, coefficients, strict=True))
+        points.append(
+            Point(
+                criterion=name, strength=0.9, accuracy=accuracy, spd=spd, gap=0.1, penalty=0.0,
+                **by_role,
+            )
+        )  # fmt: skip
+    return SyntheticExperiment(
+        points=tuple(points), descents=(), oracle={"safe": 0.23, "indirect": 0.23, "proxy": 0.0},
+        label_gap=0.375, extreme_share=0.5,
+    )  # fmt: skip
 
 
 def test_claims_hold_where_the_figures_say_so():

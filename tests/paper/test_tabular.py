@@ -38,8 +38,9 @@ def experiment():
 
 def point(engine, strength, accuracy, spd):
     return TabularPoint(
-        engine, "paper (1,1)", strength, accuracy, 0.9, spd, 0.1, 0.1, [0.0, 0.3], [0.1, 0.0],
-        [0.0, 0.25], 10, 1.0,
+        engine=engine, setting="paper (1,1)", strength=strength, accuracy=accuracy, precision=0.9,
+        spd=spd, penalty_train=0.1, penalty_test=0.1, alpha=[0.0, 0.3], beta=[0.1, 0.0],
+        gamma=[0.0, 0.25], rounds=10, seconds=1.0,
     )  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def test_the_figure_shows_both_engines_coefficients_beside_gamma(experiment):
 
 
 def test_a_figure_of_one_line_leaves_the_last_panel_out(experiment):
-    one = TabularExperiment("adult", experiment.of("logistic", "paper (1,0)"))
+    one = TabularExperiment(data="adult", points=experiment.of("logistic", "paper (1,0)"))
     figure = plot_tabular(one, "precision")
     assert [axis.get_visible() for axis in figure.axes] == [True, True, True, False]
     to_bytes(figure, "svg")
@@ -88,19 +89,22 @@ def test_a_figure_of_one_line_leaves_the_last_panel_out(experiment):
 
 def test_adult_claims_hold_where_the_figures_say_so():
     points = (point("xgboost", 0, 0.848, 0.101), point("xgboost", 0.975, 0.80, 0.06))
-    claims = list(adult_claims(TabularExperiment("adult", points)))
+    claims = list(adult_claims(TabularExperiment(data="adult", points=points)))
     assert [claim.holds for claim in claims] == [True, False]
     assert [claim.paper for claim in claims] == ["0.85, 0.10", "0.83, 0.06"]
 
 
 def test_adult_claims_are_not_judged_at_other_strengths():
     points = (point("logistic", 0.1, 0.82, 0.09), point("logistic", 0.5, 0.82, 0.09))
-    assert [c.holds for c in adult_claims(TabularExperiment("adult", points))] == [None, None]
+    assert [c.holds for c in adult_claims(TabularExperiment(data="adult", points=points))] == [
+        None,
+        None,
+    ]
 
 
 def test_credit_claims_say_that_the_data_are_other_ones():
     points = (point("xgboost", 0, 0.8, 0.2), point("xgboost", 0.975, 0.8, 0.1))
-    claims = list(credit_claims(TabularExperiment("pakdd", points)))
+    claims = list(credit_claims(TabularExperiment(data="pakdd", points=points)))
     assert all("private data" in claim.paper and claim.holds is None for claim in claims)
 
 

@@ -32,14 +32,8 @@ def app(context: click.Context, debug: bool) -> None:
     context.obj = {"debug": debug}
 
 
-app.add_command(audit_command)
-app.add_command(demo)
-app.add_command(effects)
-app.add_command(fit)
-app.add_command(frontier)
-app.add_command(predict)
-app.add_command(report)
-app.add_command(reproduce)
+for command in (audit_command, demo, effects, fit, frontier, predict, report, reproduce):
+    app.add_command(command)
 
 
 def run() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from .._typing import Floats
 from ..auditing.audits import Audit, audit
@@ -17,15 +16,17 @@ from ..files import write_atomically
 from ..models.folder import SavedModel, TrainingRoles, load_model_folder
 from ..report import write_audit_report
 from ..rows import Rows
+from . import options
 from .console import note, say, steps
-from .flags import RoleFlags, check_column, jobs_option, role_options, take_roles
+from .flags import check_column, take_roles
+from .options import RoleFlags
 from .outputs import check_html, check_installed, interrupts, on_replicate, places
-from .predict import select_features
-from .table_files import SUFFIXES, plain_columns, read_table, refuse_row_names
+from .predict import predict_table, text_columns
+from .table_files import SUFFIXES, plain_column, read_table, refuse_row_names
 
-#: What stands before a column of the table that holds scores.
+#: The prefix of a column of the table that holds scores.
 COLUMN = "column:"
-#: What a report is made with.
+#: The packages that a report needs.
 REPORT_PACKAGES = ("altair", "jinja2", "vl_convert")
 
 
@@ -53,17 +54,13 @@ class Source:
             )
         return cls(flag, model=load_model_folder(path))
 
-    @property
-    def words(self) -> list[str]:
-        """Columns that must be read as text for the model."""
-        if self.model is None:
-            return []
-        return [each.name for each in self.model.features if each.kind == "category"]
-
     def scores(self, table: Any) -> Floats:
         """Return one number per row of the table."""
         if self.model is not None:
-            return self._predict(self.model, table)
+            scores, notes = predict_table(self.model, table)
+            for each in notes:
+                note(each)
+            return scores
         if self.file is not None:
             table = read_table(self.file)
             names = table.column_names
@@ -75,81 +72,67 @@ class Source:
                 )
         else:
             name = check_column(self.column or "", table.column_names, self.flag)
-        column = plain_columns(table.select([name])).column(name)
-        array = column.to_numpy()
-        if array.dtype.kind != "f":
+        scores, missing = plain_column(table, name)
+        if scores.dtype.kind != "f":
             raise ValueError(f"{self.flag}: column {name!r} holds words; scores are numbers")
-        missing = int(column.null_count or np.isnan(array).sum())
         if missing:
-            raise ValueError(f"{self.flag}: {missing:,} of {len(array):,} scores are missing")
-        return np.asarray(array, dtype=np.float64)
-
-    def _predict(self, model: SavedModel, table: Any) -> Floats:
-        features = select_features(model, table)
-        found = model.predict_proba(features)[:, 1]
-        for name, count in model.unseen(features).items():
-            note(f"column {name!r}: {count:,} rows hold a level that training did not see")
-        return found
+            raise ValueError(f"{self.flag}: {missing:,} of {len(scores):,} scores are missing")
+        return scores
 
 
 @click.command("audit")
-@click.argument("file", type=click.Path(path_type=Path))
-@role_options
+@options.table_with_roles
 @click.option("--scores", required=True, metavar="MODEL/|column:NAME|FILE",
               help="A model folder, a column of FILE, or a .csv or .parquet file with the scores "
               "of its rows in their order.")  # fmt: skip
 @click.option("--baseline", metavar="MODEL/|column:NAME|FILE", help="Scores to compare with.")
 @click.option("--threshold", type=click.FloatRange(0, 1), multiple=True, default=(0.5,),
               show_default=True, help="Select scores above it; may be given again.")  # fmt: skip
-@click.option("--bootstrap", type=click.IntRange(min=0), default=200, show_default=True,
-              metavar="N", help="Resamples for the intervals of the metrics; 0: none.")  # fmt: skip
-@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              default=0.95, show_default=True)  # fmt: skip
+@click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=0), default=200,
+              show_default=True, metavar="N",
+              help="Resamples for the intervals of the metrics; 0: none.")  # fmt: skip
+@options.confidence
 @click.option("--max-rows-for-effects", type=click.IntRange(min=100), default=200_000,
               show_default=True, help="Estimate effects on at most so many rows.")  # fmt: skip
 @click.option("--no-effects", is_flag=True, help="Leave the causal part out.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@jobs_option(1)
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
+@options.seed
+@options.jobs(1)
+@click.option("-o", "--output", type=options.NEW_FILE,
               help="Write the report as one HTML file.")  # fmt: skip
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path),
-              help="Write every number to this file.")  # fmt: skip
-@click.option("--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path),
+@options.json_file
+@click.option("--csv", "csv_file", type=options.NEW_FILE,
               help="Write the table of metrics to this file.")  # fmt: skip
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@options.quiet
 def audit_command(
-    file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
-    weights: str | None, scores: str, baseline: str | None, threshold: tuple[float, ...],
-    bootstrap: int, confidence: float, max_rows_for_effects: int, no_effects: bool, seed: int,
-    jobs: int, output: Path | None, json_file: Path | None, csv_file: Path | None, quiet: bool,
+    file: Path, flags: RoleFlags, scores: str, baseline: str | None, n_bootstrap: int,
+    no_effects: bool, output: Path | None, json_file: Path | None, csv_file: Path | None,
+    quiet: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Judge a model by its scores of the rows of a CSV or Parquet FILE.
 
     Any model: a folder that unsway wrote, or scores that somebody else's made. Best on rows that it
     was not trained on.
     """
-    if bootstrap == 1:
+    if n_bootstrap == 1:
         raise click.UsageError("--bootstrap: one resample has no spread; give 0, or 2 and more")
     outputs = [each for each in (output, json_file, csv_file) if each is not None]
     if output is not None:
         check_html(output)
         check_installed(REPORT_PACKAGES, "report")
-    options = {
-        "threshold": list(threshold), "n_bootstrap": bootstrap, "confidence": confidence,
-        "max_rows_for_effects": max_rows_for_effects, "random_state": seed, "n_jobs": jobs,
-    }  # fmt: skip
     with (
         places(outputs, file),
         interrupts() as stop_if_asked,
-        steps(2 + bootstrap, f"Reading {file.name}", quiet=quiet) as progress,
+        steps(2 + n_bootstrap, f"Reading {file.name}", quiet=quiet) as progress,
     ):
         sources = [Source.of(scores, "--scores")]
         sources += [Source.of(baseline, "--baseline")] if baseline is not None else []
-        flags = RoleFlags(target, positive, sensitive, drop, weights)
         rows, roles, columns = read_rows(file, flags, sources)
         progress.next("Auditing")
         counted = on_replicate(progress, stop_if_asked, "Measuring resampled rows")
-        found = judge(rows, roles, columns, options, counted, effects=not no_effects)
+        found = judge(
+            rows, roles, columns, effects=not no_effects, progress=counted,
+            n_bootstrap=n_bootstrap, **settings,
+        )  # fmt: skip
         stop_if_asked()
         write(found, output, json_file, csv_file)
         progress.advance()
@@ -168,7 +151,8 @@ def read_rows(
     for name in own:
         if name in named:
             raise ValueError(f"{COLUMN}{name} is the column of {named[name]} too; give another")
-    table = read_table(file, words=[word for each in sources for word in each.words])
+    models = [each.model for each in sources if each.model is not None]
+    table = read_table(file, words=[name for model in models for name in text_columns(model)])
     columns = [each.scores(table) for each in sources]
     for source, column in zip(sources, columns, strict=True):
         if len(column) != table.num_rows:
@@ -182,14 +166,9 @@ def read_rows(
 
 
 def judge(
-    rows: Rows,
-    names: TrainingRoles,
-    columns: list[Floats],
-    options: Mapping[str, Any],
-    progress: Callable[[int, int], None],
-    *,
-    effects: bool = True,
-) -> Audit:
+    rows: Rows, names: TrainingRoles, columns: list[Floats], *, effects: bool = True,
+    threshold: Sequence[float], **settings: Any,
+) -> Audit:  # fmt: skip
     """Return the audit of the first column of scores, beside the second if there is one."""
     z = load("pyarrow", "cli").table({rows.groups.name: rows.groups.as_given()})
     found = audit(
@@ -200,15 +179,15 @@ def judge(
         baseline=columns[1] if len(columns) > 1 else None,
         sample_weight=rows.weights,
         positive_level=rows.groups.levels[1],
-        progress=progress,
-        **options,
+        threshold=list(threshold),
+        **settings,
     )
     positive = str(names.positive)
     return replace(found, classes=(f"not {positive}", positive))
 
 
 def write(found: Audit, output: Path | None, json_file: Path | None, csv_file: Path | None) -> None:
-    """Write what was asked for, each file whole or not at all."""
+    """Write the outputs that were asked for, each atomically."""
     if json_file is not None:
         write_atomically(json_file, found.to_json())
     if csv_file is not None:

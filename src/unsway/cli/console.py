@@ -69,21 +69,6 @@ def _written(letter: str) -> str:
 
 
 class Steps:
-    """Steps that are counted in silence; `ShownSteps` shows them."""
-
-    def describe(self, description: str) -> None:
-        """Say what is being done."""
-
-    def advance(self) -> None:
-        """Count one step as done."""
-
-    def next(self, description: str) -> None:
-        """Count one step as done and say what is done now."""
-        self.advance()
-        self.describe(description)
-
-
-class ShownSteps(Steps):
     """A progress bar over a known number of steps."""
 
     def __init__(self, progress: Progress, total: int, description: str) -> None:
@@ -98,13 +83,15 @@ class ShownSteps(Steps):
         """Count one step as done."""
         self._progress.advance(self._task)
 
+    def next(self, description: str) -> None:
+        """Count one step as done and say what is done now."""
+        self.advance()
+        self.describe(description)
+
 
 @contextmanager
 def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
-    """Show a progress bar with the time left on standard error."""
-    if quiet:
-        yield Steps()
-        return
+    """Show a progress bar with the time left on standard error, unless `quiet`."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -113,8 +100,9 @@ def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True, emoji=False)) as progress:
-        yield ShownSteps(progress, total, description)
+    console = Console(stderr=True, emoji=False)
+    with Progress(*columns, console=console, disable=quiet) as progress:
+        yield Steps(progress, total, description)
 
 
 def show_table(
@@ -154,7 +142,7 @@ class _Verbatim(io.StringIO):
 
 
 def fail_usage(error: click.ClickException) -> None:
-    """Print what click says about a command that was not given as it should be."""
+    """Print the message of click about wrong usage."""
     said = _Verbatim()
     error.show(said)
     click.echo(visible(said.getvalue()), err=True, nl=False)
@@ -163,5 +151,5 @@ def fail_usage(error: click.ClickException) -> None:
 def show_traceback(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print an error that nobody expected, as Python does."""
+    """Print an unexpected error with its traceback, as Python does."""
     sys.stderr.write(visible("".join(traceback.format_exception(kind, error, trace))))

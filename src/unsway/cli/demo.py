@@ -11,39 +11,33 @@ from ..files import check_writable, write_atomically
 from ..paper.plots import plot_story, to_bytes
 from ..paper.story import Chapter, Story, tell_story
 from ..report import Figure, Page, Table, Text, write_frontier_report
+from . import options
 from .console import say, show_table, steps
 
 COLUMNS = ("model", "accuracy", "SPD", "score gap", "direct effect left", "distance to fair score")
 
 
 @click.command()
+@click.option("-o", "--output", type=options.NEW_FOLDER, default=Path("demo"), show_default=True,
+              help="Folder for report.html and story.html.")  # fmt: skip
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"),
-    show_default=True, help="Folder for report.html and story.html.",
-)  # fmt: skip
-@click.option("--samples", type=click.IntRange(min=1_000), default=50_000, show_default=True)
+    "--samples", "n_samples", type=click.IntRange(min=1_000), default=50_000, show_default=True
+)
 @click.option("--strength", type=float, default=0.9, show_default=True, help="λ of both penalties.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def demo(output: Path, samples: int, strength: float, seed: int, quiet: bool) -> None:
+@options.seed
+@options.quiet
+def demo(output: Path, n_samples: int, strength: float, random_state: int, quiet: bool) -> None:
     """Train a blind model and three fair ones on data whose truth is known, and report on them."""
     report, page = (check_writable(output / name) for name in ("report.html", "story.html"))
-    with steps(5, "Starting", quiet=quiet) as progress:
-        done = -1
-
-        def on_model(name: str) -> None:
-            nonlocal done
-            done += 1
-            if done:
-                progress.advance()
-            progress.describe(f"Training the {name} model")
-
+    with steps(5, "Training the models", quiet=quiet) as progress:
         story = tell_story(
-            n_samples=samples, strength=strength, random_state=seed, on_model=on_model
+            n_samples=n_samples,
+            strength=strength,
+            random_state=random_state,
+            on_model=lambda name: progress.next(f"Trained the {name} model"),
         )
-        progress.advance()
         progress.describe("Training at every strength")
-        found = sweep(samples, seed)
+        found = sweep(n_samples, random_state)
         choice = found.select(max_accuracy_loss=0.05)
         write_frontier_report(found, report, choice=choice, title="A model that is not swayed")
         write_atomically(page, build_page(story).render())
@@ -55,9 +49,9 @@ def demo(output: Path, samples: int, strength: float, seed: int, quiet: bool) ->
         say(f"The four models beside the truth: {page}")
 
 
-def sweep(samples: int, seed: int) -> Frontier:
+def sweep(n_samples: int, random_state: int) -> Frontier:
     """Return the frontier of fair targets on the demo's people."""
-    train, test = (make_synthetic(samples, random_state=2 * seed + k) for k in (0, 1))
+    train, test = (make_synthetic(n_samples, random_state=2 * random_state + k) for k in (0, 1))
     return frontier(
         FairLogisticRegression(),
         train.X,

@@ -20,8 +20,10 @@ from ..frames import plain
 from ..models.folder import TrainingRoles
 from ..paper.plots import to_bytes
 from ..rows import Rows
+from . import options
 from .console import Steps, note, one_line, say, show_table, steps
-from .flags import RoleFlags, jobs_option, role_options, take_roles
+from .flags import take_roles
+from .options import RoleFlags
 from .outputs import check_installed, interrupts, on_replicate, places
 from .table_files import read_table, refuse_row_names
 
@@ -40,30 +42,25 @@ def parse_method(context: click.Context, option: click.Parameter, value: str) ->
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@role_options
+@options.table_with_roles
 @click.option("--method", callback=parse_method, default="doubly-robust", show_default=True,
               metavar=f"[{'|'.join(each.replace('_', '-') for each in METHODS)}]")  # fmt: skip
 @click.option("--interval", type=click.Choice(INTERVALS),
               help="[default: influence, or bootstrap where --bootstrap is given]")  # fmt: skip
 @click.option("--bootstrap", type=click.IntRange(min=2), metavar="N",
               help="Replicates, every model fitted again in each. [default: 200]")  # fmt: skip
-@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              default=0.95, show_default=True)  # fmt: skip
+@options.confidence
 @click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True,
               help="Folds of the cross-fitting.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@jobs_option(-1)
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path),
-              help="Write every number to this file.")  # fmt: skip
-@click.option("--plots", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+@options.seed
+@options.jobs(-1)
+@options.json_file
+@click.option("--plots", type=options.NEW_FOLDER, metavar="DIR",
               help=f"Write pictures there: {', '.join(PICTURES)}, as SVG and PNG.")  # fmt: skip
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@options.quiet
 def effects(
-    file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
-    weights: str | None, method: str, interval: str | None, bootstrap: int | None,
-    confidence: float, cv: int, seed: int, jobs: int, json_file: Path | None, plots: Path | None,
-    quiet: bool,
+    file: Path, flags: RoleFlags, interval: str | None, bootstrap: int | None,
+    json_file: Path | None, plots: Path | None, quiet: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Estimate what the sensitive column of a CSV or Parquet FILE does to the target.
 
@@ -74,11 +71,7 @@ def effects(
         raise click.UsageError("--bootstrap belongs to --interval bootstrap, not to influence")
     interval = interval or ("bootstrap" if bootstrap else "influence")
     replicates = (bootstrap or 200) if interval == "bootstrap" else 0
-    flags = RoleFlags(target, positive, sensitive, drop, weights)
-    options: dict[str, Any] = {
-        "method": method, "interval": interval, "confidence": confidence, "cv": cv,
-        "random_state": seed, "n_jobs": jobs, "n_bootstrap": max(2, replicates),
-    }  # fmt: skip
+    settings |= {"interval": interval, "n_bootstrap": max(2, replicates)}
     if plots:
         check_installed(["matplotlib"], "plot")
     paths = [plots / f"{name}.{kind}" for name in PICTURES for kind in KINDS] if plots else []
@@ -88,11 +81,10 @@ def effects(
             rows, roles = take_roles(read_table(file), flags, numeric_target=True)
             refuse_row_names(rows.X)
             progress.next("Fitting models")
-            found = study(rows, options, progress, stop_if_asked)
+            found = study(rows, settings, progress, stop_if_asked)
             files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
             if json_file:
-                settings = {"file": file.name, **asdict(roles)}
-                files[json_file] = to_json(found, settings)
+                files[json_file] = to_json(found, {"file": file.name, **asdict(roles)})
             progress.advance()
         stop_if_asked()
         for path, content in files.items():
@@ -104,11 +96,11 @@ def effects(
 
 
 def study(
-    rows: Rows, options: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
+    rows: Rows, settings: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
 ) -> Study:
     """Estimate the effects, then look at the same rows and models for reasons to doubt them."""
     counted = on_replicate(progress, stop_if_asked, "Refitting on resampled rows")
-    effects = effects_of(rows, progress=counted, **options)
+    effects = effects_of(rows, progress=counted, **settings)
     progress.next("Checking what the data can tell")
     found = Study.of(rows, effects)
     for what, why in found.missing.items():

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.metrics import log_loss
 
 from .. import FairLGBMClassifier, FairLogisticRegression, FairXGBClassifier
-from .._typing import Floats
+from .._typing import Floats, Index, Mask
 from ..auditing import score_gap
 from ..criteria import (
     NORMS,
@@ -35,9 +35,11 @@ from ..models.logistic import check_regression
 from ..models.training import fit_for
 from ..rows import Rows
 from ..sweeps.measures import fairness_of
+from . import options
 from .console import Steps, say, show_table, steps
-from .flags import RoleFlags, role_options, take_roles, together
+from .flags import take_roles
 from .low_memory import check_files, train_from_files
+from .options import RoleFlags
 from .table_files import read_table, refuse_row_names
 
 #: Engine → its classifier.
@@ -60,17 +62,20 @@ FAIRNESS_LINES = (
 LOGISTIC_PARAMS = ("fit_intercept", "l2", "max_iter", "tol")
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A trained model, what was made one-hot for it if anything, and its scores of the table."""
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """What training gives beside the fitted classifier.
 
-    model: Any
-    features: tuple[Feature, ...] | None
+    `criterion` is fitted at the rows, `scores` are the model's of them, `parts` the rows trained on
+    and held out, `features` what was made one-hot for a linear model.
+    """
+
+    rows: Rows
+    roles: TrainingRoles
+    criterion: FittedCriterion
     scores: Floats
-
-
-#: Rows, their roles, the criterion at them, the model, and the parts of the rows by name.
-Trained = tuple[Rows, TrainingRoles, FittedCriterion, Fitted, dict[str, Any]]
+    parts: dict[str, Index]
+    features: tuple[Feature, ...] | None = None
 
 
 def parse_engine(context: click.Context, option: click.Parameter, value: str) -> str:
@@ -103,7 +108,7 @@ def parse_params(
 
 
 #: The flags that say what is trained.
-model_options = together(
+model_options = options.together(
     click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
                  metavar=f"[{'|'.join(ENGINES)}]"),
     click.option("--criterion",
@@ -117,17 +122,16 @@ model_options = together(
     click.option("--param", "params", multiple=True, callback=parse_params,
                  metavar="NAME=VALUE",
                  help="A parameter of the engine; may be given again."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+    options.seed,
     click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine."),
 )  # fmt: skip
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@role_options
+@options.table_with_roles
 @model_options
 @click.option("--strength", type=float, help="λ; 1 for fair targets and 0.9 for a penalty.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
+@click.option("-o", "--output", type=options.ANY_PATH, required=True,
               help="Folder for the model.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model that is there.")
 @click.option(
@@ -135,52 +139,65 @@ model_options = together(
     is_flag=True,
     help="Train from a Parquet FILE, or a folder of them, without holding its rows.",
 )
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@options.quiet
 def fit(
-    file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
-    weights: str | None, engine: str, criterion: str | None, outcome_degree: int | None,
+    file: Path, flags: RoleFlags, engine: str, criterion: str | None, outcome_degree: int | None,
     effect_degree: int | None, norm: str | None, strength: float | None, params: dict[str, Any],
-    seed: int, threads: int | None, output: Path, overwrite: bool, low_memory: bool, quiet: bool,
+    random_state: int, threads: int | None, output: Path, overwrite: bool, low_memory: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Train a model on a CSV or Parquet FILE and write it to a folder."""
     degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
-    criterion, chosen = make_criterion(criterion, degrees, seed=seed)
+    criterion, chosen = make_criterion(criterion, degrees, seed=random_state)
     strength = choose_strength(chosen, strength)
-    classifier = make_classifier(engine, params, strength=strength, seed=seed, threads=threads)
+    classifier = make_classifier(
+        engine, params, strength=strength, seed=random_state, threads=threads
+    )
     check_model_folder(output, overwrite=overwrite)
-    flags = RoleFlags(target, positive, sensitive, drop, weights)
     if low_memory:
         check_files(engine, file, classifier)
     with steps(4, f"Reading {file.name}", quiet=quiet) as progress:
         work = _from_files if low_memory else _in_memory
-        rows, roles, fitted, result, parts = work(file, flags, classifier, chosen, progress)
+        done = work(file, flags, classifier, chosen, progress)
         progress.next("Writing the model")
-        metrics = {name: measure(rows, fitted, result.scores, part) for name, part in parts.items()}
-        training = {"rows": len(rows), **_length(result.model), "metrics": metrics}
-        result.model.criterion = chosen  # the settings; what was fitted knows the rows
+        metrics = {name: measure(done, part) for name, part in done.parts.items()}
+        training = {"rows": len(done.rows), **_length(classifier), "metrics": metrics}
+        classifier.criterion = chosen  # the settings; what was fitted knows the rows
         save_model_folder(
-            result.model, output, features=result.features, roles=roles, training=training,
+            classifier, output, features=done.features, roles=done.roles, training=training,
             overwrite=overwrite,
         )  # fmt: skip
         progress.advance()
     if not quiet:
-        _print(result, roles, metrics, f"{engine}, {criterion}, strength {strength:g}")
+        title = f"{engine}, {criterion}, strength {strength:g}"
+        _print(classifier, done.roles, metrics, title)
         say(f"Model: {output}")
 
 
 def _in_memory(
     file: Path, flags: RoleFlags, classifier: Any, criterion: Any, progress: Steps
 ) -> Trained:
-    """Read the table and train on it."""
+    """Read the table and train on it, on one-hot columns if the model is linear."""
     rows, roles = take_roles(read_table(file), flags)
     refuse_row_names(rows.X)
-    if isinstance(classifier, FairLogisticRegression):  # refuses missing numbers before any work
-        one_hot(rows.X, features_of_table(rows.X))
+    is_linear = isinstance(classifier, FairLogisticRegression)
+    X, features = one_hot_rows(rows) if is_linear else (rows.X, None)
     progress.next("Estimating what the sensitive attribute does")
-    fitted = fit_for(criterion, classifier.strength_, rows)
+    classifier.criterion = fitted = fit_for(criterion, classifier.strength_, rows)
     progress.next("Training")
-    result = train(classifier, rows, fitted, _on_step(progress))
-    return rows, roles, fitted, result, _parts(result, rows)
+    if not is_linear:
+        classifier.callback = _on_step(progress)
+    classifier.fit(
+        X, rows.y.astype(int), sensitive_features=rows.z.astype(int), sample_weight=rows.weights
+    )
+    held = np.zeros(len(rows), dtype=bool)
+    if not is_linear:
+        fraction = classifier.validation_fraction
+        held = hold_out(rows.X, rows.strata(), fraction, classifier.random_state)
+    return Trained(
+        rows=rows, roles=roles, criterion=fitted, scores=classifier.predict_proba(X)[:, 1],
+        parts=_parts(held), features=features,
+    )  # fmt: skip
 
 
 def _from_files(
@@ -188,10 +205,18 @@ def _from_files(
 ) -> Trained:
     """Do the same without holding the table."""
     progress.next("Estimating what the sensitive attribute does")
-    given = train_from_files(file, flags, classifier, criterion, _on_step(progress))
-    rows, roles, fitted, scores, parts = given
+    classifier.criterion, classifier.callback = criterion, _on_step(progress)
+    rows, roles, fitted, scores = train_from_files(file, flags, classifier)
     progress.advance()
-    return rows, roles, fitted, Fitted(classifier, None, scores), parts
+    return Trained(
+        rows=rows, roles=roles, criterion=fitted.criterion, scores=scores, parts=_parts(fitted.held)
+    )
+
+
+def _parts(held: Mask) -> dict[str, Index]:
+    """Return the rows trained on, and those held out to stop by where there are any."""
+    parts = {"train": np.flatnonzero(~held), "validation": np.flatnonzero(held)}
+    return {name: part for name, part in parts.items() if len(part)}
 
 
 def make_criterion(name: str | None, degrees: dict[str, Any], *, seed: int) -> tuple[str, Any]:
@@ -226,28 +251,11 @@ def make_classifier(
     return booster
 
 
-def train(
-    classifier: Any, rows: Rows, criterion: FittedCriterion, on_step: Callable[[Any], None]
-) -> Fitted:
-    """Fit the classifier, on one-hot columns if it is linear."""
-    classifier.criterion = criterion
-    given = {"sensitive_features": rows.z.astype(int), "sample_weight": rows.weights}
-    if not hasattr(classifier, "callback"):
-        matrix, features = one_hot_rows(rows)
-        classifier.fit(matrix, rows.y.astype(int), **given)
-        return Fitted(classifier, features, classifier.predict_proba(matrix)[:, 1])
-    classifier.callback = on_step
-    classifier.fit(rows.X, rows.y.astype(int), **given)
-    return Fitted(classifier, None, classifier.predict_proba(rows.X)[:, 1])
-
-
-def measure(
-    rows: Rows, criterion: FittedCriterion, scores: Floats, part: Any
-) -> dict[str, float | int]:
+def measure(trained: Trained, part: Index) -> dict[str, float | int]:
     """Return what a part of the rows says about the scores."""
-    inside = rows.with_table(None).take(part)
-    y, z, weights, p = inside.y, inside.z, inside.weights, scores[part]
-    objective = criterion.take(part).objective(inside)
+    inside = trained.rows.with_table(None).take(part)
+    y, z, weights, p = inside.y, inside.z, inside.weights, trained.scores[part]
+    objective = trained.criterion.take(part).objective(inside)
     gap = {"sensitive_features": z, "sample_weight": weights}
     fairness = {}
     if not objective.is_plain:
@@ -263,15 +271,6 @@ def measure(
         "score_gap": score_gap(y, p, **gap),
         "label_gap": score_gap(y, y, **gap),
     }
-
-
-def _parts(result: Fitted, rows: Rows) -> dict[str, Any]:
-    """Return the rows trained on, and those held out to stop by where there are any."""
-    fraction = getattr(result.model, "validation_fraction", None)
-    if fraction is None:
-        return {"train": np.arange(len(rows))}
-    held = hold_out(rows.X, rows.strata(), fraction, result.model.random_state)
-    return {"train": np.flatnonzero(~held), "validation": np.flatnonzero(held)}
 
 
 def _length(model: Any) -> dict[str, int]:
@@ -301,7 +300,7 @@ def _on_step(progress: Steps) -> Callable[[Any], None]:
 
 
 def _print(
-    result: Fitted, names: TrainingRoles, metrics: dict[str, dict[str, float | int]], title: str
+    model: Any, names: TrainingRoles, metrics: dict[str, dict[str, float | int]], title: str
 ) -> None:
     parts = list(metrics.values())
     assert names.sensitive_levels is not None  # noqa: S101
@@ -323,7 +322,7 @@ def _print(
         if key in parts[0]
     ]
     show_table(title, ("", *metrics), rows)
-    length = _length(result.model)
+    length = _length(model)
     if "rounds" in length:
         say(f"{length['rounds']} rounds, of which {length['trees_kept']} are kept.")
         say("The validation rows chose the round: expect slightly less on fresh rows.")

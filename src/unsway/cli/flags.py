@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,73 +16,11 @@ from ..models.features import close_matches
 from ..models.folder import TrainingRoles
 from ..outcome import Outcome
 from ..rows import Rows
-from .table_files import plain_columns
+from .options import RoleFlags
+from .table_files import plain_column, plain_columns
 
-#: What stands for the other side where one value is compared with several.
+#: The name of the other group where one value is compared with several.
 REST = "(any other)"
-
-Option = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-@dataclass(frozen=True)
-class RoleFlags:
-    """What a user wrote about the columns."""
-
-    target: str
-    positive: str | None
-    sensitive: str
-    drop: tuple[str, ...]
-    weights: str | None
-
-
-def together(*options: Option) -> Option:
-    """Return a decorator that adds all of these options; the command gets them one by one."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-#: The flags that give columns their roles.
-role_options = together(
-    click.option("--target", required=True, metavar="COLUMN", help="The label."),
-    click.option("--positive", metavar="VALUE",
-                 help="The value of the target that is scored. 0/1 needs none."),
-    click.option("--sensitive", required=True, metavar="COLUMN=VALUE",
-                 help="The sensitive column, and its value that counts as z = 1."),
-    click.option("--drop", multiple=True, metavar="COLUMN,…",
-                 help="Columns to leave out; may be given again."),
-    click.option("--weights", metavar="COLUMN", help="The weight of each row."),
-)  # fmt: skip
-
-
-def parse_jobs(context: click.Context, option: click.Parameter, value: int) -> int:
-    """Return the number of processes; -1 stands for one per core."""
-    if value == 0 or value < -1:
-        raise click.BadParameter("give at least 1, or -1 for one per core", context, option)
-    return value
-
-
-def jobs_option(default: int) -> Option:
-    """Return the option for the number of processes."""
-    return click.option("--jobs", type=int, callback=parse_jobs, default=default, show_default=True,
-                        help="Processes of the bootstrap; -1: one per core.")  # fmt: skip
-
-
-def parse_numbers(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> tuple[float, ...] | None:
-    """Return the numbers a user wrote as ``0,0.5,0.9``."""
-    if value is None:
-        return None
-    try:
-        return tuple(float(part) for part in value.split(","))
-    except ValueError:
-        message = f"{value!r} is no list of numbers such as 0,0.5,0.9"
-        raise click.BadParameter(message, context, option) from None
 
 
 def take_roles(
@@ -97,16 +33,7 @@ def take_roles(
     refused, never dropped in silence.
     """
     names = table.column_names
-    target = check_column(flags.target, names, "--target")
-    sensitive, level = split_sensitive(flags.sensitive, names)
-    if target == sensitive:
-        raise ValueError(f"--target and --sensitive are both {target!r}; give two columns")
-    weights = None
-    if flags.weights is not None:
-        weights = check_column(flags.weights, names, "--weights")
-        if weights in (target, sensitive):
-            raise ValueError(f"--weights {weights!r} is the target or the sensitive column")
-    dropped = split_columns(flags.drop, names, "--drop")
+    target, (sensitive, level), weights, dropped = find_columns(flags, names)
     outcome = _target(table, target, flags.positive, numeric_target)
     codes, levels = _as_two(table, sensitive, level, "--sensitive", f"--sensitive {sensitive}={{}}")
     groups = Groups(codes=codes, levels=levels, name=sensitive)
@@ -120,6 +47,20 @@ def take_roles(
     roles = TrainingRoles(target, positive, sensitive, levels, weights, dropped)
     sample_weight = None if weights is None else _weights(table, weights)
     return Rows(X=X, outcome=outcome, groups=groups, weights=sample_weight), roles
+
+
+def find_columns(
+    flags: RoleFlags, names: Sequence[str]
+) -> tuple[str, tuple[str, str | None], str | None, tuple[str, ...]]:
+    """Return target, sensitive column with its value, weights, and the columns to leave out."""
+    target = check_column(flags.target, names, "--target")
+    sensitive, level = split_sensitive(flags.sensitive, names)
+    if target == sensitive:
+        raise ValueError(f"--target and --sensitive are both {target!r}; give two columns")
+    weights = flags.weights
+    if weights is not None and check_column(weights, names, "--weights") in (target, sensitive):
+        raise ValueError(f"--weights {weights!r} is the target or the sensitive column")
+    return target, (sensitive, level), weights, split_columns(flags.drop, names, "--drop")
 
 
 def check_column(name: str, names: Sequence[str], flag: str) -> str:
@@ -176,9 +117,7 @@ def _target(table: Any, name: str, value: str | None, numeric: bool) -> Outcome:
 
 def _values(table: Any, name: str, flag: str) -> tuple[Any, Any]:
     """Return a column that is known in every row, and its levels, at least two."""
-    column = plain_columns(table.select([name])).column(name)
-    array = column.to_numpy()
-    missing = column.null_count or (int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0)
+    array, missing = plain_column(table, name)
     if missing:
         raise ValueError(
             f"{flag}: column {name!r} has {missing:,} rows without a value of {len(array):,}; fill "
@@ -237,8 +176,7 @@ def _text(level: Any) -> str:
 
 
 def _weights(table: Any, name: str) -> Floats | None:
-    column = plain_columns(table.select([name])).column(name).to_numpy()
     try:
-        return check_weights(column, len(column))
+        return check_weights(plain_column(table, name)[0], table.num_rows)
     except ValueError as error:
         raise ValueError(f"--weights: column {name!r}: {error}") from None

@@ -17,16 +17,17 @@ from .._typing import Floats
 from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
 from ..models.features import Feature, align, features_of_table, one_hot
-from ..models.folder import TrainingRoles
 from ..paper.plots import to_bytes
 from ..rows import Rows
 from ..sweeps import Choice, Frontier, Point, Store
 from ..sweeps import frontier as sweep
 from ..sweeps.inputs import check_strengths
-from ..sweeps.plots import check_installed
+from . import options
 from .console import Steps, note, say, show_table, steps
 from .fit import make_classifier, make_criterion, model_options, one_hot_rows
-from .flags import RoleFlags, parse_numbers, role_options, take_roles
+from .flags import take_roles
+from .options import RoleFlags
+from .outputs import check_installed
 from .table_files import read_table, refuse_row_names, write_table
 
 #: Lines of the printed table at most; frontier.csv has all.
@@ -45,34 +46,29 @@ class OneHot:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@role_options
+@options.table_with_roles
 @model_options
-@click.option("--strengths", callback=parse_numbers, metavar="λ,λ,…",
+@click.option("--strengths", callback=options.parse_numbers, metavar="λ,λ,…",
               help="0 to 1 by 0.05 for fair targets and 0 to 0.975 by 0.025 for a penalty; may "
                    "grow from run to run.")  # fmt: skip
-@click.option("--test", "test_file", type=click.Path(path_type=Path),
+@click.option("--test", "test_file", type=options.ANY_PATH,
               help="A file of rows to judge by, with the same columns.")  # fmt: skip
 @click.option("--test-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.25,
               show_default=True, help="Without --test: share of the rows to judge by.")  # fmt: skip
 @click.option("--cv", type=click.IntRange(min=2), help="Choose by this many folds.")
 @click.option("--choose", type=click.Choice(["knee"]), help="The knee, unless a limit is given.")
-@click.option("--max-direct-effect", type=click.FloatRange(min=0), metavar="ε",
-              help="Choose the smallest strength that leaves at most this.")  # fmt: skip
-@click.option("--max-accuracy-loss", type=click.FloatRange(min=0), metavar="δ",
-              help="Choose the fairest strength that loses at most this.")  # fmt: skip
+@options.limits("Choose")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
               help="Strengths trained at a time, each in a process of its own.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
+@click.option("-o", "--output", type=options.ANY_PATH, required=True,
               help="Folder for models and table; what is finished there is kept.")  # fmt: skip
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@options.quiet
 def frontier(
-    file: Path, target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
-    weights: str | None, engine: str, criterion: str | None, outcome_degree: int | None,
+    file: Path, flags: RoleFlags, engine: str, criterion: str | None, outcome_degree: int | None,
     effect_degree: int | None, norm: str | None, strengths: tuple[float, ...] | None,
     params: dict[str, Any], test_file: Path | None, test_fraction: float, cv: int | None,
     choose: str | None, max_direct_effect: float | None, max_accuracy_loss: float | None,
-    seed: int, threads: int | None, jobs: int, output: Path, quiet: bool,
+    random_state: int, threads: int | None, jobs: int, output: Path, quiet: bool,
 ) -> None:  # fmt: skip
     """Train models of many strengths on a CSV or Parquet FILE, and choose one.
 
@@ -82,27 +78,21 @@ def frontier(
     if choose is not None and any(limit is not None for limit in limits.values()):
         raise click.UsageError("--choose knee takes no limit; give either")
     degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
-    classifier = make_classifier(engine, params, strength=0.0, seed=seed, threads=threads)
-    name, classifier.criterion = make_criterion(criterion, degrees, seed=seed)
+    classifier = make_classifier(engine, params, strength=0.0, seed=random_state, threads=threads)
+    name, classifier.criterion = make_criterion(criterion, degrees, seed=random_state)
     chosen = check_strengths(classifier, strengths)
-    check_installed()
-    flags = RoleFlags(target, positive, sensitive, drop, weights)
-    rows, roles, encode = _read(file, flags, engine)
-    train, test = _split(rows, flags, test_file, test_fraction, seed, encode)
+    check_installed(["matplotlib"], "plot")
+    rows, roles = take_roles(read_table(file), flags)
+    refuse_row_names(rows.X)
+    encode = OneHot(one_hot_rows(rows)[1]) if engine == "logistic" else None
+    train, test = _split(rows, flags, test_file, test_fraction, random_state, encode)
     store = Store(output, None if encode is None else encode.features, roles)
     found = _run(
         classifier, train, test, chosen, store, quiet,
-        cv=cv, encode=encode, n_jobs=jobs, random_state=seed,
+        cv=cv, encode=encode, n_jobs=jobs, random_state=random_state,
     )  # fmt: skip
     rule = "knee" if all(limit is None for limit in limits.values()) else None
     _finish(found, store, quiet, f"{engine}, {name}", rule, limits)
-
-
-def _read(file: Path, flags: RoleFlags, engine: str) -> tuple[Rows, TrainingRoles, OneHot | None]:
-    """Return the rows of the table, their roles, and how a linear model takes them."""
-    rows, roles = take_roles(read_table(file), flags)
-    refuse_row_names(rows.X)
-    return rows, roles, OneHot(one_hot_rows(rows)[1]) if engine == "logistic" else None
 
 
 def _split(

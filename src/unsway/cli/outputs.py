@@ -1,32 +1,28 @@
-"""What a long command owes its user: outputs checked before any work, and Ctrl-C that counts."""
+"""Outputs of a long command, checked before any work, and Ctrl-C."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..extras import MissingExtraError
+from ..extras import load
 from ..files import check_writable
 from .console import Steps
 
 
 def check_installed(packages: Sequence[str], extra: str) -> None:
-    """Raise, with the pip line, if a package that an output is made with is missing."""
+    """Raise, with the pip line, if a package is missing that writes an output."""
     for package in packages:
-        if find_spec(package) is None:
-            raise MissingExtraError(
-                f"{package} is not installed; run: pip install 'unsway[{extra}]'"
-            )
+        load(package, extra)
 
 
 def check_html(output: Path) -> None:
-    """Raise unless it is the name of a page."""
+    """Raise unless it is the name of an HTML file."""
     if output.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"-o {output}: give the name of an .html file")
 

@@ -8,23 +8,25 @@ from typing import Any
 import click
 import numpy as np
 
+from .._typing import Floats
 from ..extras import load
 from ..files import check_writable
 from ..models.folder import SavedModel, load_model_folder
+from . import options
 from .console import note, say, steps
 from .flags import split_columns
 from .table_files import check_suffix, plain_columns, read_table, read_text, write_table
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
+@click.argument("model", type=options.ANY_PATH)
+@click.argument("file", type=options.ANY_PATH)
+@click.option("-o", "--output", type=options.ANY_PATH, required=True,
               help="A .csv or .parquet file for the scores.")  # fmt: skip
 @click.option("--column", default="score", show_default=True, help="Name of the scores.")
 @click.option("--keep", multiple=True, metavar="COLUMN,…",
               help="Columns of FILE to write beside the scores; may be given again.")  # fmt: skip
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@options.quiet
 def predict(
     model: Path, file: Path, output: Path, column: str, keep: tuple[str, ...], quiet: bool
 ) -> None:
@@ -40,33 +42,41 @@ def predict(
     check_writable(output)
     with steps(3, f"Reading {file.name}", quiet=quiet) as progress:
         saved = load_model_folder(model)
-        words = [each.name for each in saved.features if each.kind == "category"]
-        table = read_table(file, words=words)
+        table = read_table(file, words=text_columns(saved))
         kept = split_columns(keep, table.column_names, "--keep")
         if column in kept:
             raise ValueError(f"--keep {column!r} has the name of the scores; choose --column")
-        progress.advance()
-        progress.describe("Scoring")
-        features = select_features(saved, table)
-        scores = saved.predict_proba(features)[:, 1]
-        unseen = saved.unseen(features)
-        progress.advance()
-        progress.describe("Writing the scores")
+        progress.next("Scoring")
+        scores, notes = predict_table(saved, table)
+        progress.next("Writing the scores")
         result = read_text(file, kept) if kept else None
         write_table(output, _with_scores(result, column, scores))
         progress.advance()
     if not quiet:
-        for name, count in unseen.items():
-            note(f"column {name!r}: {count:,} rows hold a level that training did not see")
+        for each in notes:
+            note(each)
         say(f"{len(scores):,} scores, {np.mean(scores):.3f} on average: {output}")
 
 
-def select_features(model: SavedModel, table: Any) -> Any:
-    """Return the columns the model reads, those that are there; the model says what is missing."""
-    present = [each.name for each in model.features if each.name in table.column_names]
-    if len(present) < len(model.features):
-        return table  # with every name, so that the message can say which one is close
-    return plain_columns(table.select(present))
+def text_columns(model: SavedModel) -> list[str]:
+    """Return the columns that must be read as text for the model."""
+    return [each.name for each in model.features if each.kind == "category"]
+
+
+def predict_table(model: SavedModel, table: Any) -> tuple[Floats, list[str]]:
+    """Return the model's scores, and a note on each column with levels that training did not see.
+
+    Other columns are ignored; the model says which one is missing.
+    """
+    names = [each.name for each in model.features]
+    if set(names) <= set(table.column_names):
+        table = plain_columns(table.select(names))
+    scores = model.predict_proba(table)[:, 1]  # raises first if a column is missing
+    notes = [
+        f"column {name!r}: {count:,} rows hold a level that training did not see"
+        for name, count in model.unseen(table).items()
+    ]
+    return scores, notes
 
 
 def _with_scores(kept: Any, column: str, scores: Any) -> Any:

@@ -9,21 +9,18 @@ import click
 from ..files import check_writable
 from ..report import write_frontier_report
 from ..sweeps import Choice, Frontier
+from . import options
 from .console import note, say
 from .outputs import check_html
 
 
 @click.command()
-@click.argument("store", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
+@click.argument("store", type=options.ANY_PATH)
+@click.option("-o", "--output", type=options.ANY_PATH, required=True,
               help="The .html file.")  # fmt: skip
-@click.option("--max-direct-effect", type=click.FloatRange(min=0), metavar="ε",
-              help="Mark the smallest strength that leaves at most this.")  # fmt: skip
-@click.option("--max-accuracy-loss", type=click.FloatRange(min=0), metavar="δ",
-              help="Mark the fairest strength that loses at most this; without a limit, "
-                   "the knee is marked.")  # fmt: skip
+@options.limits("Mark", "; without a limit, the knee is marked")
 @click.option("--title", help="What the report is about.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@options.quiet
 def report(
     store: Path, output: Path, max_direct_effect: float | None, max_accuracy_loss: float | None,
     title: str | None, quiet: bool,

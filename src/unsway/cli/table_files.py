@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..extras import load
 from ..files import write_atomically
@@ -17,7 +20,7 @@ SUFFIXES = (".csv", ".parquet")
 #: How a cell begins that a spreadsheet would run as a formula, and text that is a number after all.
 FORMULA = r"\A[ \n]*[=+\-@\t\r]"
 NUMBER = r"\A\s*[+-]?(\d[\d.,]*|[.,]\d+|(?i:inf|infinity|nan))([eE][+-]?\d+)?%?\s*\z"
-#: Words with more levels than this name rows rather than groups of rows.
+#: A column of text with more levels than this names rows rather than groups of rows.
 MANY_LEVELS = 1_000
 
 
@@ -58,7 +61,7 @@ def read_table(path: Path, *, words: Sequence[str] = ()) -> Any:
 
 
 def read_text(path: Path, names: Sequence[str]) -> Any:
-    """Return columns as they stand in the file: of a CSV file every value as its text."""
+    """Return columns as the file has them: of a CSV file every value as its text."""
     if check_suffix(path) == ".parquet":
         return _read_parquet(path).select(list(names))
     csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
@@ -71,7 +74,7 @@ def read_text(path: Path, names: Sequence[str]) -> Any:
 
 
 def write_table(path: Path, table: Any) -> Path:
-    """Write a table as CSV or Parquet, whole or not at all.
+    """Write a table as CSV or Parquet, atomically.
 
     In CSV, text that a spreadsheet would run as a formula gets an apostrophe before it, as OWASP
     advises. Numbers stay as they are, also those that are text.
@@ -119,18 +122,29 @@ def plain_columns(table: Any) -> Any:
     return pyarrow.table(plain)
 
 
+def plain_column(table: Any, name: str) -> tuple[NDArray[Any], int]:
+    """Return one column as floats or as text, and how many of its values are missing."""
+    column = plain_columns(table.select([name])).column(name)
+    array = column.to_numpy()
+    nan = int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0
+    return array, column.null_count or nan
+
+
 def refuse_row_names(table: Any) -> None:
-    """Raise if a column of words tells rows apart: a model folder would list its values."""
-    pyarrow, rows = load("pyarrow", "cli"), table.num_rows
-    for name in table.column_names:
-        column = table.column(name)
-        if not pyarrow.types.is_string(column.type):
-            continue
-        levels = len(column.unique())
-        if levels > MANY_LEVELS or (levels > 20 and levels > rows / 2):
+    """Raise if a column of text tells rows apart: a model folder would list its values."""
+    columns = zip(table.column_names, table.columns, strict=True)
+    is_text = load("pyarrow", "cli").types.is_string
+    texts = {name: len(column.unique()) for name, column in columns if is_text(column.type)}
+    refuse_many_levels(texts, table.num_rows)
+
+
+def refuse_many_levels(n_levels: Mapping[str, int], n_rows: int) -> None:
+    """Raise if a column of text has so many levels that they tell rows apart."""
+    for name, levels in n_levels.items():
+        if levels > MANY_LEVELS or (levels > 20 and levels > n_rows / 2):
             raise ValueError(
-                f"column {name!r} has {levels:,} different words in {rows:,} rows: too many for a "
-                "category; leave it out with --drop"
+                f"column {name!r} has {levels:,} different words in {n_rows:,} rows: too many for "
+                "a category; leave it out with --drop"
             )
 
 

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from .files import read_shipped
-from .table import TabularData, as_words, one_of
+from .table import TabularData, as_words, by_column, one_of
 
 __all__ = ["load_adult"]
 
@@ -36,17 +36,7 @@ _FIELDS = [
     "native-country",
     "income",
 ]
-_PAPER = [
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "occupation",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-]
+_NOT_IN_PAPER = ("marital-status", "relationship", "race", "native-country")
 
 # Written out, so that the one-hot columns are the same for either split: one country occurs in the
 # training rows only.
@@ -91,12 +81,17 @@ def load_adult(split: Split = "train", *, features: Features = "paper") -> Tabul
 
     Parameters
     ----------
-    split : "train", "test" or "all"
+    split : {"train", "test", "all"}, default="train"
         The 32,561 official training rows, the 16,281 official test rows, or both in that order.
-    features : "paper" or "all"
+    features : {"paper", "all"}, default="paper"
         "paper": the nine features of the paper, 46 columns one-hot. "all": every attribute but
         sex, 13 features and 106 columns; that includes race, and `relationship`, whose levels
         Husband and Wife tell the sex.
+
+    Returns
+    -------
+    TabularData
+        Features, label and sensitive attribute.
 
     Notes
     -----
@@ -121,9 +116,10 @@ def load_adult(split: Split = "train", *, features: Features = "paper") -> Tabul
     one_of(split, get_args(Split), "split")
     one_of(features, get_args(Features), "features")
     rows = [row for name, sha256 in _FILES[split] for row in _rows(read_shipped(name, sha256))]
-    texts = dict(zip(_FIELDS, zip(*rows, strict=True), strict=True))
+    texts = by_column(_FIELDS, rows)
     sex, income = as_words(texts.pop("sex")), as_words(texts.pop("income"))
-    chosen = _PAPER if features == "paper" else list(texts)
+    left_out = _NOT_IN_PAPER if features == "paper" else ()
+    chosen = [name for name in texts if name not in left_out]
     return TabularData(
         name=f"adult {split}",
         columns={

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .files.local import LocalTable
-from .table import Column, FloatArray, TabularData, as_words, occurring_levels, older_than
+from .table import FloatArray, TabularData, as_words, by_column, occurring_levels, older_than
 
 __all__ = ["load_give_me_some_credit", "load_pakdd"]
 
@@ -83,13 +83,18 @@ def load_pakdd(
 
     Parameters
     ----------
-    path : path, optional
+    path : str or path, default=None
         The file pakdd2009_modeling.tsv, gzipped or plain, or a folder that holds it, itself or in
         pakdd2009_credit/. If None, the folder the environment variable UNSWAY_DATA names.
-    age_threshold : float
+    age_threshold : float, default=50
         z = 1 where age is above it. `AGE` is not a feature.
-    check : bool
-        Whether to refuse a file with another sha256 than the one these facts were found on.
+    check : bool, default=True
+        Whether to refuse a file with another sha256 than the one these facts were computed on.
+
+    Returns
+    -------
+    TabularData
+        Features, label and sensitive attribute.
 
     Notes
     -----
@@ -112,7 +117,7 @@ def load_pakdd(
     rows = _PAKDD.read(path, check=check)
     label = _PAKDD.fields.index(_PAKDD.target)
     kept = [row for row in rows if row[label] in BINARY or row[label + 1] not in BINARY]
-    texts = _by_column(_PAKDD, kept)
+    texts = by_column(_PAKDD.fields, kept)
     for name in _PAKDD_CONSTANT:
         del texts[name]
     return _assemble(_PAKDD, texts, _PAKDD_NUMERIC, age_threshold, len(rows) - len(kept))
@@ -128,13 +133,18 @@ def load_give_me_some_credit(
 
     Parameters
     ----------
-    path : path, optional
+    path : str or path, default=None
         The file cs-training.csv, gzipped or plain, or a folder that holds it, itself or in
         give_me_some_credit/. If None, the folder the environment variable UNSWAY_DATA names.
-    age_threshold : float
+    age_threshold : float, default=50
         z = 1 where age is above it. `age` is not a feature.
-    check : bool
-        Whether to refuse a file with another sha256 than the one these facts were found on.
+    check : bool, default=True
+        Whether to refuse a file with another sha256 than the one these facts were computed on.
+
+    Returns
+    -------
+    TabularData
+        Features, label and sensitive attribute.
 
     Notes
     -----
@@ -156,14 +166,8 @@ def load_give_me_some_credit(
     0.9332
     """
     source = _GIVE_ME_SOME_CREDIT
-    texts = _by_column(source, source.read(path, check=check))
+    texts = by_column(source.fields, source.read(path, check=check))
     return _assemble(source, texts, list(texts), age_threshold)
-
-
-def _by_column(source: LocalTable, rows: list[list[str]]) -> dict[str, tuple[str, ...]]:
-    columns = dict(zip(source.fields, zip(*rows, strict=True), strict=True))
-    del columns[""]
-    return columns
 
 
 def _assemble(
@@ -174,11 +178,14 @@ def _assemble(
     dropped_rows: int = 0,
 ) -> TabularData:
     """Turn the texts of each column into numbers, categories, y and z."""
+    del texts[""]
     labels = texts.pop(source.target)
     if not set(labels) <= set(BINARY):
         raise ValueError(f"{source.name}: {source.target} must hold 0 and 1 only")
     columns = {
-        name: _numbers(source, name, values) if name in numeric else _categories(values)
+        name: _numbers(source, name, values)
+        if name in numeric
+        else as_words(text or "(missing)" for text in values)
         for name, values in texts.items()
     }
     age = columns.pop(source.age)
@@ -204,7 +211,3 @@ def _numbers(source: LocalTable, name: str, texts: Sequence[str]) -> FloatArray:
         return np.array(["nan" if text in ("", "NA") else text for text in texts], np.float64)
     except ValueError:
         raise ValueError(f"{source.name}: {name} holds text that is not a number") from None
-
-
-def _categories(texts: Sequence[str]) -> Column:
-    return as_words(text or "(missing)" for text in texts)

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from .files import read_shipped
-from .table import TabularData, as_words, occurring_levels, older_than, one_of
+from .table import TabularData, as_words, by_column, occurring_levels, older_than, one_of
 
 __all__ = ["load_german"]
 
@@ -40,15 +40,6 @@ _FIELDS = [
     "foreign_worker",
     "class",
 ]
-_NUMERIC = [
-    "duration",
-    "credit_amount",
-    "installment_commitment",
-    "residence_since",
-    "age",
-    "existing_credits",
-    "num_dependents",
-]
 _MALE = ("A91", "A93", "A94")
 
 
@@ -60,16 +51,21 @@ def load_german(sensitive: Sensitive = "age", *, age_threshold: float = 25) -> T
 
     Parameters
     ----------
-    sensitive : "age" or "sex"
+    sensitive : {"age", "sex"}, default="age"
         With "age", z is age > `age_threshold` and `age` is not a feature. With "sex", z is being
         male and `personal_status`, which holds it, is not a feature. The other of the two stays
         one.
-    age_threshold : float
+    age_threshold : float, default=25
         Used with "age" only.
+
+    Returns
+    -------
+    TabularData
+        Features, label and sensitive attribute.
 
     Notes
     -----
-    Do not lean on the sex column: the coding of `personal_status` in this file is reported to be
+    Do not rely on the sex column: the coding of `personal_status` in this file is reported to be
     faulty (UCI id 573, South German Credit). The codes of the 13 categories ("A11" and so on) are
     explained on UCI's page; the columns have the names OpenML gave them.
 
@@ -90,10 +86,10 @@ def load_german(sensitive: Sensitive = "age", *, age_threshold: float = 25) -> T
     """
     one_of(sensitive, get_args(Sensitive), "sensitive")
     lines = read_shipped("german.data.gz", SHA256).splitlines()
-    texts = dict(zip(_FIELDS, zip(*map(str.split, lines), strict=True), strict=True))
+    texts = by_column(_FIELDS, map(str.split, lines))
     labels = as_words(texts.pop("class"))
     columns = {
-        name: np.array(values, np.float64) if name in _NUMERIC else as_words(values)
+        name: as_words(values) if values[0].startswith("A") else np.array(values, np.float64)
         for name, values in texts.items()
     }
     if sensitive == "age":

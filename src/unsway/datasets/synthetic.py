@@ -23,10 +23,10 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import NDArray
 
+from .table import FloatArray, IntArray, one_of
+
 __all__ = ["WORLDS", "SyntheticData", "TrueEffects", "World", "make_synthetic", "make_world"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Role = Literal["safe", "indirect", "proxy", "noise"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -102,10 +102,11 @@ _DEFINITIONS = (
     World("opposed_effects", direct_effect=-1.0),
     World("many_noise_features", n_noise=50),
 )
-WORLDS: tuple[str, ...] = tuple(world.name for world in _DEFINITIONS)
+_WORLDS = {world.name: world for world in _DEFINITIONS}
+WORLDS: tuple[str, ...] = tuple(_WORLDS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrueEffects:
     """The effects of z on y in the population, "z=1 minus z=0".
 
@@ -143,7 +144,7 @@ class TrueEffects:
     direct_everyone: float
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SyntheticData:
     """Rows drawn from a world, with the truth about them.
 
@@ -185,15 +186,24 @@ class SyntheticData:
     world: str
 
     def columns(self, role: Role) -> NDArray[np.intp]:
-        """Return the positions in X of the columns that play `role`.
+        """Return the positions in X of the columns with a role.
+
+        Parameters
+        ----------
+        role : {"safe", "indirect", "proxy", "noise"}
+            The role.
+
+        Returns
+        -------
+        array of int
+            The positions, in increasing order.
 
         Examples
         --------
         >>> make_synthetic(1, random_state=0).columns("proxy")
         array([14, 15])
         """
-        if role not in ROLES:
-            raise ValueError(f"unknown role {role!r}; a role is one of {', '.join(ROLES)}")
+        one_of(role, ROLES, "role")
         return np.flatnonzero(np.array(self.roles) == role)
 
     def __repr__(self) -> str:
@@ -213,8 +223,15 @@ def make_synthetic(
 
     Parameters
     ----------
-    n_samples, random_state
-        As in :func:`make_world`.
+    n_samples : int, default=10_000
+        Number of rows, at least 1.
+    random_state : int, numpy.random.Generator or None, default=None
+        The seed; the same one gives the same rows.
+
+    Returns
+    -------
+    SyntheticData
+        The rows, and the truth about them.
 
     References
     ----------
@@ -247,10 +264,15 @@ def make_world(
         - "no_direct_effect": only the indirect effect is left
         - "opposed_effects": direct and indirect effect cancel
         - "many_noise_features": 50 columns of noise more
-    n_samples : int
+    n_samples : int, default=10_000
         Number of rows, at least 1.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default=None
         The seed; the same one gives the same rows.
+
+    Returns
+    -------
+    SyntheticData
+        The rows, and the truth about them.
 
     Examples
     --------
@@ -332,10 +354,8 @@ def _sigmoid(margin: FloatArray) -> FloatArray:
 
 
 def _find_world(name: str) -> World:
-    for world in _DEFINITIONS:
-        if world.name == name:
-            return world
-    raise ValueError(f"unknown world {name!r}; name must be one of {', '.join(WORLDS)}")
+    one_of(name, WORLDS, "world")
+    return _WORLDS[name]
 
 
 def _whole_number(value: int, minimum: int, requirement: str) -> int:

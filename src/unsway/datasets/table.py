@@ -1,4 +1,4 @@
-"""A real data set as plain columns, with its label and its sensitive attribute beside them."""
+"""A real data set as plain columns, with its label and its sensitive attribute."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Column = NDArray[Any]
 Backend = Literal["pandas", "polars", "pyarrow"]
+#: What makes a frame of columns, a column of codes and levels, and a column of numbers.
+FrameMakers = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TabularData:
     """The rows of a real data set: features, label y and sensitive attribute z.
 
@@ -39,9 +41,9 @@ class TabularData:
         What y is about, and what y = 1 stands for.
     sensitive, positive_sensitive : str
         What z is about, and what z = 1 stands for.
-    sample_weight : array of float64, shape (n,), or None
+    sample_weight : array of float64, shape (n,), default=None
         How many people each row stands for; None means one.
-    dropped_rows : int
+    dropped_rows : int, default=0
         Rows of the file that could not be read and were left out.
 
     Examples
@@ -82,6 +84,13 @@ class TabularData:
         A category with k levels becomes k columns named "feature=level"; none is left out. The
         columns do not depend on which rows these are. Missing numbers stay NaN.
 
+        Returns
+        -------
+        X : array of float64, shape (n, p)
+            The features.
+        names : tuple of str
+            The names of the columns of X.
+
         Examples
         --------
         >>> from unsway.datasets import load_adult
@@ -109,8 +118,12 @@ class TabularData:
 
         Parameters
         ----------
-        backend : "pandas", "polars" or "pyarrow"
+        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
             The library, which must be installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
 
         Examples
         --------
@@ -123,7 +136,15 @@ class TabularData:
             library = import_module(backend)
         except ImportError as error:
             raise ImportError(f"{backend} is not installed; run: pip install {backend}") from error
-        return _FRAMES[backend](library, self)
+        frame, category, numbers = _FRAMES[backend](library)
+        return frame(
+            {
+                name: category(self._codes(name), list(self.levels[name]))
+                if name in self.levels
+                else numbers(values)
+                for name, values in self.columns.items()
+            }
+        )
 
     def _codes(self, name: str) -> IntArray:
         """Return the position of each row's level."""
@@ -142,46 +163,40 @@ class TabularData:
         )
 
 
-def _pandas_frame(pandas: Any, data: TabularData) -> Any:
-    return pandas.DataFrame(
-        {
-            name: pandas.Categorical.from_codes(data._codes(name), list(data.levels[name]))
-            if name in data.levels
-            else values
-            for name, values in data.columns.items()
-        }
-    )
+def _pandas(library: Any) -> FrameMakers:
+    return library.DataFrame, library.Categorical.from_codes, np.asarray
 
 
-def _polars_frame(polars: Any, data: TabularData) -> Any:
-    return polars.DataFrame(
-        [
-            polars.Series(name, values.tolist(), dtype=polars.Enum(list(data.levels[name])))
-            if name in data.levels
-            else polars.Series(name, values, nan_to_null=True)
-            for name, values in data.columns.items()
-        ]
-    )
+def _polars(library: Any) -> FrameMakers:
+    def category(codes: IntArray, levels: list[str]) -> Any:
+        return library.Series([levels[code] for code in codes], dtype=library.Enum(levels))
+
+    return library.DataFrame, category, lambda values: library.Series(values, nan_to_null=True)
 
 
-def _pyarrow_table(pyarrow: Any, data: TabularData) -> Any:
-    return pyarrow.table(
-        {
-            name: pyarrow.DictionaryArray.from_arrays(
-                data._codes(name).astype(np.int32), list(data.levels[name])
-            )
-            if name in data.levels
-            else pyarrow.array(values, from_pandas=True)  # NaN becomes null
-            for name, values in data.columns.items()
-        }
-    )
+def _pyarrow(library: Any) -> FrameMakers:
+    def category(codes: IntArray, levels: list[str]) -> Any:
+        return library.DictionaryArray.from_arrays(codes.astype(np.int32), levels)
+
+    return library.table, category, lambda values: library.array(values, from_pandas=True)
 
 
-_FRAMES: dict[str, Callable[[Any, TabularData], Any]] = {
-    "pandas": _pandas_frame,
-    "polars": _polars_frame,
-    "pyarrow": _pyarrow_table,
+_FRAMES: dict[str, Callable[[Any], FrameMakers]] = {
+    "pandas": _pandas,
+    "polars": _polars,
+    "pyarrow": _pyarrow,
 }
+
+
+def by_column(fields: Iterable[str], rows: Iterable[Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the texts of each column by its name.
+
+    Examples
+    --------
+    >>> by_column(["age", "sex"], [["30", "f"], ["40", "m"]])
+    {'age': ('30', '40'), 'sex': ('f', 'm')}
+    """
+    return dict(zip(fields, zip(*rows, strict=True), strict=True))
 
 
 def as_words(texts: Iterable[str]) -> Column:

@@ -11,19 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from .. import FairLogisticRegression, Objective, Schedule
+from .._typing import Floats
 from ..core import Losses
 from ..datasets import SyntheticData
 from ..rows import Rows
 
-Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Descent:
     """Where gradient descent stopped, beside the minimum over the same rows."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
+from itertools import zip_longest
 from typing import Any
 
 from ..colours import BLUE, CYCLE, GREEN, PURPLE, VERMILION
 from ..extras import load
 from .story import Story
-from .synthetic import Point, SyntheticExperiment
+from .synthetic import ROLES, SyntheticExperiment
 from .tabular import TabularExperiment, TabularPoint
 
 #: One per criterion or role.
@@ -25,24 +26,18 @@ TITLES = {"direct_effect": "direct effect", "parity": "parity"}
 
 def plot_synthetic(experiment: SyntheticExperiment) -> Any:
     """Draw accuracy, SPD, and the coefficients by role for each criterion; return the Figure."""
-    pyplot = load("matplotlib.pyplot", "plot")
-    figure, axes = pyplot.subplots(2, 2, figsize=(9, 6.4), sharex=True, layout="constrained")
-    for axis, measure, title in (
-        (axes[0, 0], "accuracy", "Accuracy on fresh rows"),
-        (axes[0, 1], "spd", "Statistical parity difference"),
-    ):
-        for criterion, name in TITLES.items():
-            _line(axis, experiment, criterion, measure, name, COLOURS[criterion])
-        _finish(axis, title)
-    for axis, (criterion, name) in zip(axes[1], TITLES.items(), strict=True):
-        for role in ("safe", "indirect", "proxy"):
-            _line(axis, experiment, criterion, role, role, COLOURS[role])
+    lines = {
+        name: (experiment.of(criterion), COLOURS[criterion]) for criterion, name in TITLES.items()
+    }
+    figure, lower = _four_panels(lines, "accuracy", "Accuracy on fresh rows")
+    for axis, (name, (points, _)) in zip(lower, lines.items(), strict=True):
+        for role in ROLES:
+            _line(axis, points, [getattr(point, role) for point in points], role, COLOURS[role])
         for role in ("safe", "proxy"):
             axis.axhline(experiment.oracle[role], color="0.6", linewidth=0.8, linestyle=":")
-        axis.set_xlabel("strength λ")
         _finish(axis, f"Mean coefficients, {name}")
-    limits = [axis.get_ylim() for axis in axes[1]]
-    for axis in axes[1]:
+    limits = [axis.get_ylim() for axis in lower]
+    for axis in lower:
         axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     return figure
 
@@ -55,7 +50,7 @@ def plot_story(story: Story) -> Any:
     left.bar(names, [chapter.gap for chapter in story.chapters], width=0.55, color=BLUE)
     left.axhline(story.effects.explained, color=VERMILION, linewidth=1.4, label="fair gap")
     _finish(left, "Gap in mean score, z=1 minus z=0")
-    for shift, role in enumerate(("safe", "indirect", "proxy")):
+    for shift, role in enumerate(ROLES):
         places = [place + (shift - 1) * 0.26 for place in range(len(names))]
         values = [getattr(chapter, role) for chapter in story.chapters]
         right.bar(places, values, width=0.24, color=COLOURS[role], label=role)
@@ -68,52 +63,47 @@ def plot_story(story: Story) -> Any:
 
 def plot_tabular(experiment: TabularExperiment, measure: str) -> Any:
     """Draw accuracy or precision, SPD, and two models' surrogates; return the Figure."""
-    pyplot = load("matplotlib.pyplot", "plot")
-    figure, axes = pyplot.subplots(2, 2, figsize=(9, 6.4), sharex=True, layout="constrained")
-    lines = experiment.lines()
-    for axis, quantity, title in (
-        (axes[0, 0], measure, f"{measure.capitalize()} on test rows"),
-        (axes[0, 1], "spd", "Statistical parity difference"),
-    ):
-        for colour, (engine, setting) in zip(CYCLE, lines, strict=False):
-            points = experiment.of(engine, setting)
-            values = [getattr(point, quantity) for point in points]
-            _draw(axis, points, values, f"{engine}, {setting}", colour)
-        _finish(axis, title)
-    for axis, line in zip(axes[1], _two_lines(lines), strict=True):
-        if line is None:
+    lines = {
+        f"{engine}, {setting}": (experiment.of(engine, setting), colour)
+        for colour, (engine, setting) in zip(CYCLE, experiment.lines(), strict=False)
+    }
+    figure, lower = _four_panels(lines, measure, f"{measure.capitalize()} on test rows")
+    papers_first = sorted(lines, key=lambda name: not lines[name][0][0].setting.startswith("paper"))
+    for axis, name in zip_longest(lower, papers_first[:2]):
+        if name is None:
             axis.set_visible(False)
             continue
-        points = experiment.of(*line)
-        for colour, (label, values) in zip(CYCLE, _coefficients(points).items(), strict=False):
-            _draw(axis, points, values, label, colour)
+        points, _ = lines[name]
+        coefficients = [_coefficients(point) for point in points]
+        for colour, label in zip(CYCLE, coefficients[0], strict=False):
+            _line(axis, points, [each[label] for each in coefficients], label, colour)
         axis.axhline(points[0].gamma[1], color="0.4", linewidth=1, linestyle=":", label="γ₁")
         axis.axhline(0, color="0.6", linewidth=0.8)
-        axis.set_xlabel("strength λ")
-        _finish(axis, f"Surrogate coefficients, {line[0]}, {line[1]}")
+        _finish(axis, f"Surrogate coefficients, {name}")
     return figure
 
 
-def _two_lines(lines: tuple[tuple[str, str], ...]) -> list[tuple[str, str] | None]:
-    """Return two lines whose coefficients to show, those of the paper's setting first."""
-    ordered = sorted(lines, key=lambda line: not line[1].startswith("paper"))
-    return [*ordered[:2], *[None] * (2 - len(ordered[:2]))]
+def _four_panels(lines: Mapping[str, tuple[Any, str]], measure: str, title: str) -> tuple[Any, Any]:
+    """Return a figure with a measure and the SPD drawn above, and the two axes below.
+
+    `lines` holds points and colour by label.
+    """
+    pyplot = load("matplotlib.pyplot", "plot")
+    figure, axes = pyplot.subplots(2, 2, figsize=(9, 6.4), sharex=True, layout="constrained")
+    panels = ((measure, title), ("spd", "Statistical parity difference"))
+    for axis, (quantity, heading) in zip(axes[0], panels, strict=True):
+        for label, (points, colour) in lines.items():
+            _line(axis, points, [getattr(point, quantity) for point in points], label, colour)
+        _finish(axis, heading)
+    for axis in axes[1]:
+        axis.set_xlabel("strength λ")
+    return figure, axes[1]
 
 
-def _coefficients(points: tuple[TabularPoint, ...]) -> dict[str, list[float]]:
-    named: dict[str, list[float]] = {}
-    for letter, coefficients in (("α", "alpha"), ("β", "beta")):
-        for k in range(letter == "α", len(getattr(points[0], coefficients))):
-            named[f"{letter}{'₀₁₂₃'[k]}"] = [getattr(point, coefficients)[k] for point in points]
-    return named
-
-
-def _draw(
-    axis: Any, points: Sequence[Point | TabularPoint], values: list[float], label: str, colour: str
-) -> None:
-    strengths = [point.strength for point in points]
-    style = {"marker": "o", "markersize": 2.5, "linewidth": 1.4}
-    axis.plot(strengths, values, color=colour, label=label, **style)
+def _coefficients(point: TabularPoint) -> dict[str, float]:
+    """Return the surrogate coefficients by what they are called, without α₀."""
+    named = {f"α{'₀₁₂₃'[k]}": value for k, value in enumerate(point.alpha) if k}
+    return named | {f"β{'₀₁₂₃'[k]}": value for k, value in enumerate(point.beta)}
 
 
 def to_bytes(figure: Any, kind: str) -> bytes:
@@ -127,16 +117,10 @@ def to_bytes(figure: Any, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def _line(
-    axis: Any,
-    experiment: SyntheticExperiment,
-    criterion: str,
-    measure: str,
-    label: str,
-    colour: str,
-) -> None:
-    points = experiment.of(criterion)
-    _draw(axis, points, [getattr(point, measure) for point in points], label, colour)
+def _line(axis: Any, points: Sequence[Any], values: list[float], label: str, colour: str) -> None:
+    strengths = [point.strength for point in points]
+    style = {"marker": "o", "markersize": 2.5, "linewidth": 1.4}
+    axis.plot(strengths, values, color=colour, label=label, **style)
 
 
 def _finish(axis: Any, title: str) -> None:

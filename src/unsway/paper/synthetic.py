@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import (
     DirectEffect,
@@ -17,7 +16,9 @@ from .. import (
     score_gap,
     selection_rate_difference,
 )
+from .._typing import Floats
 from ..datasets import SyntheticData
+from ..datasets.synthetic import Role
 from ..rows import Rows
 from .claims import Claim
 from .descent import Descent, descend
@@ -25,11 +26,14 @@ from .descent import Descent, descend
 #: λ = 0 … .975 by .025.
 STRENGTHS = tuple(round(0.025 * k, 3) for k in range(40))
 
+#: The roles that variables have in the paper.
+ROLES: tuple[Role, ...] = ("safe", "indirect", "proxy")
+
 #: The paper's two penalties, the direct effect with a linear outcome and a constant effect.
 CRITERIA = {"direct_effect": DirectEffect(1, 0, form="interval"), "parity": Parity()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """One model of the sweep: its figures on fresh rows, its penalty on the training rows.
 
@@ -47,7 +51,7 @@ class Point:
     proxy: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SyntheticExperiment:
     """Every point of the sweep and the paper's own training procedure beside the optimum.
 
@@ -85,15 +89,19 @@ def run_synthetic(
 
     Parameters
     ----------
-    strengths : sequence of float
+    strengths : sequence of float, default=STRENGTHS
         The values of λ.
-    random_state : int
+    random_state : int, default=0
         Seed of the training rows; the next seed draws the test rows.
-    n_samples : int
+    n_samples : int, default=1_000_000
         Rows to train on, and a tenth as many to test on. The default leaves the mean coefficients
         a standard error of about .001.
-    on_point : callable, optional
+    on_point : callable, default=None
         Called after each fitted model.
+
+    Returns
+    -------
+    SyntheticExperiment
     """
     train = make_synthetic(n_samples, random_state=2 * random_state)
     test = make_synthetic(max(1, n_samples // 10), random_state=2 * random_state + 1)
@@ -103,8 +111,11 @@ def run_synthetic(
     b = fitted["direct_effect"].row_values
     points, descents = [], []
     for name, criterion in fitted.items():
-        for point in _sweep(name, criterion, sorted(strengths), train, test):
-            points.append(point)
+        path = FairLogisticRegression(criterion).fit_path(
+            train.X, train.y, sorted(strengths), sensitive_features=train.z
+        )
+        for model in path:
+            points.append(_point(name, model, test))
             tick()
         for strength in spread(strengths):
             descents.append(descend(name, criterion, strength, train))
@@ -131,37 +142,28 @@ def spread(strengths: Sequence[float], most: int = 4) -> tuple[float, ...]:
     return tuple(ordered[pick] for pick in picks)
 
 
-def _sweep(
-    name: str, criterion: Any, strengths: Sequence[float], train: SyntheticData, test: SyntheticData
-) -> Iterator[Point]:
-    path = FairLogisticRegression(criterion).fit_path(
-        train.X, train.y, strengths, sensitive_features=train.z
-    )
-    for model in path:
-        yield _point(name, model, test)
-
-
 def _point(name: str, model: FairLogisticRegression, test: SyntheticData) -> Point:
-    p = model.predict_proba(test.X)[:, 1]
-    groups = {"sensitive_features": test.z}
     return Point(
         criterion=name,
         strength=float(model.strength),
-        accuracy=float(np.mean((p > 0.5) == test.y)),
-        spd=selection_rate_difference(test.y, p, **groups),
-        gap=score_gap(test.y, p, **groups),
         penalty=model.penalty_,
-        **mean_coefficients(model.coef_[0], test),
+        **measure(model.predict_proba(test.X)[:, 1], model, test),
     )
 
 
-def mean_coefficients(coefficients: NDArray[np.float64], data: SyntheticData) -> dict[str, float]:
-    """Return the mean coefficient of the safe, indirect and proxy variables."""
+def measure(scores: Floats, model: FairLogisticRegression, test: SyntheticData) -> dict[str, float]:
+    """Return accuracy, SPD and gap of scores at fresh rows, and the model's mean coefficients."""
     return {
-        "safe": float(coefficients[data.columns("safe")].mean()),
-        "indirect": float(coefficients[data.columns("indirect")].mean()),
-        "proxy": float(coefficients[data.columns("proxy")].mean()),
+        "accuracy": float(np.mean((scores > 0.5) == test.y)),
+        "spd": selection_rate_difference(test.y, scores, sensitive_features=test.z),
+        "gap": score_gap(test.y, scores, sensitive_features=test.z),
+        **mean_coefficients(model.coef_[0], test),
     }
+
+
+def mean_coefficients(coefficients: Floats, data: SyntheticData) -> dict[str, float]:
+    """Return the mean coefficient of the safe, indirect and proxy variables."""
+    return {role: float(coefficients[data.columns(role)].mean()) for role in ROLES}
 
 
 def _oracle_coefficients(data: SyntheticData, most_rows: int = 100_000) -> dict[str, float]:

@@ -9,14 +9,11 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from .. import DirectEffect, FairLogisticRegression, FairXGBClassifier, selection_rate_difference
 from ..criteria import FittedCriterion
 from ..datasets import TabularData
 from ..rows import Rows
-
-Floats = NDArray[np.float64]
 
 #: The paper's hyper-parameters of XGBoost.
 PAPER_PARAMS = {"eta": 0.1, "max_depth": 2}
@@ -24,7 +21,7 @@ PAPER_PARAMS = {"eta": 0.1, "max_depth": 2}
 ENGINES = ("logistic", "xgboost")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TabularPoint:
     """One model: its figures on the test rows, and its penalty on both.
 
@@ -47,7 +44,7 @@ class TabularPoint:
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TabularExperiment:
     """Every point of a sweep over engines, settings and strengths on one data set."""
 
@@ -73,23 +70,17 @@ class Judge:
 
     engine: str
     setting: str
-    train: Rows
-    test: Rows
-    criteria: tuple[FittedCriterion, FittedCriterion]
+    train: tuple[Rows, FittedCriterion]
+    test: tuple[Rows, FittedCriterion]
     threshold: float
 
     def __call__(self, model: Any, rounds: int, seconds: float) -> TabularPoint:
         """Return the model's figures."""
-        test, train = self.test, self.train
+        (train, at_train), (test, at_test) = self.train, self.test
         p, p_train = (model.predict_proba(rows.X)[:, 1] for rows in (test, train))
         chosen = p > self.threshold
-        at_train, at_test = self.criteria
         design = at_test.criterion.design(test, at_test.row_values)
         scores = design.fit(p)
-        penalties = [
-            float(criterion.penalty(rows).value(scored))
-            for criterion, rows, scored in ((at_train, train, p_train), (at_test, test, p))
-        ]
         return TabularPoint(
             engine=self.engine,
             setting=self.setting,
@@ -99,8 +90,8 @@ class Judge:
             spd=selection_rate_difference(
                 test.y, p, sensitive_features=test.z, threshold=self.threshold
             ),
-            penalty_train=penalties[0],
-            penalty_test=penalties[1],
+            penalty_train=float(at_train.penalty(train).value(p_train)),
+            penalty_test=float(at_test.penalty(test).value(p)),
             alpha=scores.outcome_coefficients.tolist(),
             beta=scores.effect_coefficients.tolist(),
             gamma=design.fit(test.y).fair_coefficients.tolist(),
@@ -123,39 +114,56 @@ def run_tabular(
 ) -> TabularExperiment:
     """Fit every engine at every setting and strength, and judge each model on the test rows.
 
-    The propensity score is fitted once, on the training rows. Boosters run `n_jobs` strengths at a
-    time, a thread each.
+    The propensity score is fitted once, on the training rows.
+
+    Parameters
+    ----------
+    train, test : TabularData
+        The rows.
+    settings : mapping of str to DirectEffect
+        The criteria by name.
+    engines : sequence of {"logistic", "xgboost"}
+        The engines.
+    strengths : sequence of float
+        The values of λ.
+    threshold : float, default=0.5
+        A row is selected when its score exceeds it.
+    random_state : int, default=0
+        Seed of the boosters.
+    n_jobs : int, default=1
+        Boosters trained at a time, a thread each.
+    on_point : callable, default=None
+        Called after each fitted model.
+
+    Returns
+    -------
+    TabularExperiment
     """
     points = []
-    data = {"train": train, "test": test}
-    rows = {
-        part: Rows.check(table.to_matrix()[0], table.y, sensitive_features=table.z)
-        for part, table in data.items()
-    }
-    propensity = DirectEffect().fit(rows["train"])
-    b = [propensity.model.predict(rows[part].X) for part in data]
+    tables = [
+        Rows.check(table.to_matrix()[0], table.y, sensitive_features=table.z)
+        for table in (train, test)
+    ]
+    propensity = DirectEffect().fit(tables[0]).model
+    parts = [(rows, propensity.predict(rows.X)) for rows in tables]
     for name, criterion in settings.items():
-        train_scores, test_scores = b
-        fitted = (
-            FittedCriterion(criterion, train_scores, propensity.model),
-            FittedCriterion(criterion, test_scores, propensity.model),
-        )
+        at_train, at_test = ((rows, FittedCriterion(criterion, b, propensity)) for rows, b in parts)
         for engine in engines:
-            judge = Judge(engine, name, rows["train"], rows["test"], fitted, threshold)
+            judge = Judge(engine, name, at_train, at_test, threshold)
             sweep = _logistic_path if engine == "logistic" else _xgboost_fits
             for point in sweep(judge, sorted(strengths), random_state, n_jobs):
                 points.append(point)
                 if on_point is not None:
                     on_point()
-    return TabularExperiment(train.name, tuple(points))
+    return TabularExperiment(data=train.name, points=tuple(points))
 
 
 def _logistic_path(
     judge: Judge, strengths: Sequence[float], random_state: int, n_jobs: int
 ) -> Iterator[TabularPoint]:
-    rows = judge.train
+    rows, criterion = judge.train
     start = time.perf_counter()
-    path = FairLogisticRegression(judge.criteria[0]).fit_path(
+    path = FairLogisticRegression(criterion).fit_path(
         rows.X, rows.y, strengths, sensitive_features=rows.z
     )
     for model in path:
@@ -172,10 +180,10 @@ def _xgboost_fits(
 
 
 def _xgboost_point(judge: Judge, strength: float, random_state: int) -> TabularPoint:
-    rows = judge.train
+    rows, criterion = judge.train
     start = time.perf_counter()
     model = FairXGBClassifier(
-        judge.criteria[0], strength, params=PAPER_PARAMS, random_state=random_state, n_jobs=1
+        criterion, strength, params=PAPER_PARAMS, random_state=random_state, n_jobs=1
     )
     model.fit(rows.X, rows.y, sensitive_features=rows.z)
     return judge(model, model.n_rounds_, time.perf_counter() - start)

@@ -1,4 +1,4 @@
-"""From what a user hands in to the rows of a sweep, and a fingerprint to know them again by."""
+"""The checked inputs of a sweep, and a fingerprint to recognise them by."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Inputs:
     estimator : estimator
         As given.
     rows : Rows
-        All rows that were handed in to learn from.
+        All rows to learn from.
     eval_set, test_set : Rows, optional
     settings : mapping
         Threshold, effects (options of `estimate_effects`; None leaves the direct effect out), and
@@ -77,7 +77,7 @@ class Inputs:
             yield "test", self.test_set, None
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what the sweep is made of, in words and hashes: to go on only with the same."""
+        """Return settings and hashes of the data: a store goes on only if they are the same."""
         estimator = describe(self.estimator)
         versions = versions_of(engine_of(self.estimator))
         return {
@@ -109,7 +109,7 @@ def check_inputs(
     encode: Callable[[Any], Any] | None = None,
     random_state: int = 0,
 ) -> Inputs:
-    """Check everything a sweep is told, and split the rows."""
+    """Check the inputs of a sweep, and split the rows."""
     check_estimator(estimator)
     if cv is not None:
         check_integer(cv, "cv", at_least=2)
@@ -151,7 +151,7 @@ def check_inputs(
 
 
 def _split(inputs: Inputs) -> Inputs:
-    """Say which rows are fitted on, and which are chosen by."""
+    """Return the inputs with the rows to fit on and the rows to choose by."""
     rows, booster, settings = inputs.rows, inputs.estimator, inputs.settings
     seed = settings["random_state"]
     if settings["cv"] is not None:
@@ -197,13 +197,13 @@ def check_strengths(estimator: Any, strengths: Sequence[float] | None) -> tuple[
     if strengths is None:
         return FULL_STRENGTHS if full else PENALTY_STRENGTHS
     limit = {"at_most": 1} if full else {"below": 1}
-    found = {
+    distinct = {
         check_number(each, "each of strengths", at_least=0, **limit)
         for each in np.ravel(np.asarray(strengths, dtype=object))
     }
-    if not found:
+    if not distinct:
         raise ValueError("strengths is empty; give at least one")
-    return tuple(sorted(found))
+    return tuple(sorted(distinct))
 
 
 def engine_of(estimator: Any) -> str | None:
@@ -243,8 +243,8 @@ def describe(value: Any) -> Any:
     return {"class": type(value).__name__, **describe(settings)}
 
 
-def differences(before: Any, now: Any, place: str = "") -> list[str]:
-    """Return in words what differs between two fingerprints.
+def differences(before: Any, now: Any, key: str = "") -> list[str]:
+    """Return a sentence for each difference between two fingerprints.
 
     Examples
     --------
@@ -253,15 +253,15 @@ def differences(before: Any, now: Any, place: str = "") -> list[str]:
     """
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         return [
-            words
+            sentence
             for name in dict.fromkeys([*before, *now])
-            for words in differences(before.get(name), now.get(name), f"{place}.{name}".strip("."))
+            for sentence in differences(before.get(name), now.get(name), f"{key}.{name}".strip("."))
         ]
     if before == now:
         return []
-    if place.startswith("data.") and isinstance(before, str) and isinstance(now, str):
-        return [f"{place} has other values"]
-    return [f"{place} was {_short(before)} and is {_short(now)}"]
+    if key.startswith("data.") and isinstance(before, str) and isinstance(now, str):
+        return [f"{key} has other values"]
+    return [f"{key} was {_short(before)} and is {_short(now)}"]
 
 
 def _short(value: Any) -> str:

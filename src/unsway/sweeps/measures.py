@@ -1,4 +1,4 @@
-"""What is measured of a strength: figures on every part of the rows, and the point they make."""
+"""The measures of a strength on each part of the rows, and the point that holds them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .._typing import Floats, Index
 from ..auditing import score_gap, selection_rate_difference
 from ..core import Objective
 from ..effects import Effects, Estimate, estimate_effects
+from ..frames import plain
 from ..rows import Rows
 
 #: The parts of the rows, in the order of the table.
@@ -47,14 +48,14 @@ class Point:
     ----------
     strength : float
         λ.
-    parts : mapping of str to mapping of str to float
+    parts : mapping of str to mapping of str to float, default={}
         Measures by part; empty where the fit failed.
-    rounds, trees : int, optional
+    rounds, trees : int, default=None
         Rounds or Newton steps taken, and trees kept.
-    seconds : float
+    seconds : float, default=0.0
         Wall time of the fit; work that strengths share counts where it was done.
-    error : str
-        Why the fit failed, or nothing.
+    error : str, default=""
+        Why the fit failed; empty where it did not.
     """
 
     strength: float
@@ -65,7 +66,20 @@ class Point:
     error: str = ""
 
     def value(self, measure: str, part: str) -> float:
-        """Return a measure on a part of the rows; NaN where there is none."""
+        """Return a measure on a part of the rows.
+
+        Parameters
+        ----------
+        measure : str
+            Such as ``"accuracy"``; `MEASURES` has the names.
+        part : {"train", "validation", "test"}
+            The rows.
+
+        Returns
+        -------
+        float
+            NaN where there is none.
+        """
         return self.parts.get(part, {}).get(measure, math.nan)
 
     def cost(self, measure: str, part: str) -> float:
@@ -75,11 +89,7 @@ class Point:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point as JSON can hold it."""
-        parts = {
-            part: {name: _or_none(value) for name, value in measures.items()}
-            for part, measures in self.parts.items()
-        }
-        return {**vars(self), "parts": parts}
+        return dict(plain(vars(self)))
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
@@ -107,7 +117,7 @@ def tidy_columns(points: Sequence[Point], parts: Sequence[str]) -> dict[str, lis
     table: dict[str, list[Any]] = {
         "strength": [point.strength for point, _ in cells],
         "part": [part for _, part in cells],
-        **{name: [_or_none(point.value(name, part)) for point, part in cells] for name in names},
+        **{name: [plain(point.value(name, part)) for point, part in cells] for name in names},
     }
     for name in ("rounds", "trees", "seconds", "error"):
         table[name] = [getattr(point, name) for point, _ in cells]
@@ -147,7 +157,7 @@ class Judge:
         Estimated on the rows.
     rows : Rows
         Their groups and weights; no table is needed.
-    places : array of int, optional
+    places : array of int, default=None
         The rows that have scores; all of them by default.
     """
 
@@ -182,7 +192,7 @@ class Judge:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Rows on which scores are measured, with the objective and the effects there.
+    """Rows on which scores are measured, with their objective and effects.
 
     Parameters
     ----------
@@ -202,7 +212,7 @@ class Part:
     judge: Judge | None = field(default=None, repr=False)
 
     def measure(self, scores: Floats, threshold: float) -> dict[str, float]:
-        """Return what the rows say about their scores."""
+        """Return the measures of the scores of these rows."""
         y, weights = self.rows.y, self.rows.weights
         groups = {"sensitive_features": self.rows.z, "sample_weight": weights}
         found = {
@@ -259,7 +269,3 @@ def judge_of(
     except ValueError as error:
         return None, f"no direct effect left on the {place} rows: {error}"
     return Judge(effects=found, rows=rows.with_table(None), places=places), None
-
-
-def _or_none(value: float) -> float | None:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

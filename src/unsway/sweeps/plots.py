@@ -51,11 +51,6 @@ def plot_frontier(
     return ax
 
 
-def check_installed() -> None:
-    """Raise, with the pip line, if there is nothing to draw with."""
-    load("matplotlib.pyplot", "plot")
-
-
 def _draw_part(ax: Any, frontier: Frontier, part: str, x: str, y: str) -> None:
     points = usable_points(frontier.points, (x, y), part)
     colour, marker = _LOOKS.get(part, (BLACK, "x"))

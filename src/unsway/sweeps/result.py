@@ -1,4 +1,4 @@
-"""The frontier as a result: a table, the points worth taking, a choice, the models."""
+"""The frontier as a result: a table, its Pareto front, a choice, the models."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ class Frontier(Tabular):
         What could not be done, and why.
     fingerprint : mapping
         What the sweep was made of.
-    store : path, optional
+    store : path, default=None
         The folder that keeps it.
-    models : mapping of float to classifier
+    models : mapping of float to classifier, default={}
         The fitted classifiers, where there is no store.
     """
 
@@ -121,7 +121,7 @@ class Frontier(Tabular):
         return tuple(found) or ("train", "validation")
 
     def point(self, strength: float) -> Point:
-        """Return one strength."""
+        """Return the point of one strength, which is one of `strengths`."""
         for point in self.points:
             if point.strength == float(strength):
                 return point
@@ -129,9 +129,18 @@ class Frontier(Tabular):
         raise ValueError(f"strength {strength:g} is not in the frontier; the nearest is {near:g}")
 
     def model(self, strength: float) -> Any:
-        """Return the model at a strength: the fitted classifier, or from a store a `SavedModel`.
+        """Return the model at a strength.
 
-        Both have ``predict_proba`` and ``decision_function``.
+        Parameters
+        ----------
+        strength : float
+            One of `strengths`.
+
+        Returns
+        -------
+        classifier or SavedModel
+            The fitted classifier, or from a store a `SavedModel`. Both have ``predict_proba`` and
+            ``decision_function``.
         """
         point = self.point(strength)
         if point.error:
@@ -161,6 +170,20 @@ class Frontier(Tabular):
 
         Of accuracy and AUC more is better; of all others the value nearest to 0.
 
+        Parameters
+        ----------
+        x : str, default="accuracy"
+            The first measure.
+        y : str, default="direct_effect_left"
+            The second measure.
+        part : {"train", "validation", "test"}, default="validation"
+            The rows the measures are of.
+
+        Returns
+        -------
+        Frontier
+            With the strengths on the Pareto front only.
+
         Examples
         --------
         >>> points = [
@@ -184,22 +207,29 @@ class Frontier(Tabular):
         fairness: str = "direct_effect_left",
         part: str = "validation",
     ) -> Choice:
-        """Choose a strength on validation rows; the figures of the test rows stand beside it.
+        """Choose a strength on validation rows; its measures on test rows are reported, too.
 
         Parameters
         ----------
-        rule : {"knee"}, optional
+        rule : {"knee"}, default=None
             The point of the Pareto front farthest below the line between its ends, both measures
             scaled to [0, 1].
-        max_direct_effect : float, optional
+        max_direct_effect : float, default=None
             The smallest strength whose direct effect left is this near to 0.
-        max_accuracy_loss : float, optional
+        max_accuracy_loss : float, default=None
             The strength with the smallest direct effect left among those that lose at most this
             much accuracy against the smallest strength. Both limits may be given together.
-        utility, fairness : str
-            Measures to use in place of accuracy and the direct effect left.
-        part : str
+        utility : str, default="accuracy"
+            The measure of accuracy.
+        fairness : str, default="direct_effect_left"
+            The measure of fairness.
+        part : {"train", "validation", "test"}, default="validation"
             The rows to choose by.
+
+        Returns
+        -------
+        Choice
+            The strength with its measures, and the rule.
 
         Examples
         --------
@@ -226,15 +256,15 @@ class Frontier(Tabular):
         usable = usable_points(self.points, (utility, fairness), part)
         costs = _costs(usable, (utility, fairness), part)
         if rule is not None:
-            place = _knee(costs)
+            position = _knee(costs)
         else:
-            place = _within(costs, max_direct_effect, max_accuracy_loss)
-            rule = _words(max_direct_effect, max_accuracy_loss, utility, fairness)
-        point = usable[place]
-        if max_direct_effect is not None and costs[place, 1] > max_direct_effect + _ROUNDING:
-            beside = _lost(max_accuracy_loss, utility, "with")
+            position = _within(costs, max_direct_effect, max_accuracy_loss)
+            rule = _rule(max_direct_effect, max_accuracy_loss, utility, fairness)
+        point = usable[position]
+        if max_direct_effect is not None and costs[position, 1] > max_direct_effect + _ROUNDING:
+            loss = _lost(max_accuracy_loss, utility, "with")
             raise ValueError(
-                f"no strength has |{fairness}| ≤ {max_direct_effect:g} on the {part} rows{beside}: "
+                f"no strength has |{fairness}| ≤ {max_direct_effect:g} on the {part} rows{loss}: "
                 f"the nearest is {point.value(fairness, part):+.4f} at strength {point.strength:g}"
             )
         return Choice(rule=rule, part=part, point=point, blind=usable[0])
@@ -247,13 +277,29 @@ class Frontier(Tabular):
         y: str = "direct_effect_left",
         choice: Choice | None = None,
     ) -> Any:
-        """Draw one measure against another, a point per strength; return the Axes."""
+        """Draw one measure against another, a point per strength.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        x : str, default="accuracy"
+            The measure on the horizontal axis.
+        y : str, default="direct_effect_left"
+            The measure on the vertical axis.
+        choice : Choice, default=None
+            A chosen strength to mark.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from .plots import plot_frontier
 
         return plot_frontier(self, ax, x=x, y=y, choice=choice)
 
     def save(self, path: str | Path) -> Path:
-        """Write the frontier with its models to a new folder."""
+        """Write the frontier with its models to a folder, new or empty, and return its path."""
         target = Store(Path(path))
         if target.path.exists() and any(target.path.iterdir()):
             raise FileExistsError(f"{target.path} is not empty; give another name")
@@ -270,7 +316,17 @@ class Frontier(Tabular):
 
     @classmethod
     def load(cls, path: str | Path) -> Frontier:
-        """Read the frontier in a folder; models are read when they are asked for."""
+        """Read the frontier in a folder; models are read when they are asked for.
+
+        Parameters
+        ----------
+        path : str or path
+            A folder that `save` or the ``store`` of a sweep wrote.
+
+        Returns
+        -------
+        Frontier
+        """
         store = Store(Path(path))
         fingerprint, about = store.fingerprint(), store.about() or {"notes": [], "parts": {}}
         points = store.points()
@@ -297,13 +353,13 @@ def _costs(points: Sequence[Point], measures: Sequence[str], part: str) -> Float
 
 
 def _front(costs: Floats) -> Index:
-    """Return the places of the costs that no others beat in both columns."""
+    """Return the positions of the costs that no others beat in both columns."""
     beaten = [np.any((costs <= own).all(axis=1) & (costs < own).any(axis=1)) for own in costs]
     return np.flatnonzero(~np.array(beaten))
 
 
 def _knee(costs: Floats) -> int:
-    """Return the place on the Pareto front that is farthest from the line between its ends.
+    """Return the position on the Pareto front that is farthest from the line between its ends.
 
     Both measures are scaled to [0, 1] over the front (Satopää et al. 2011, "Finding a kneedle in a
     haystack"); of equals the fairer one is taken.
@@ -325,7 +381,7 @@ def _within(costs: Floats, effect: float | None, loss: float | None) -> int:
     return int(np.argmax(fair) if fair.any() else np.argmin(unfair))
 
 
-def _words(effect: float | None, loss: float | None, utility: str, fairness: str) -> str:
+def _rule(effect: float | None, loss: float | None, utility: str, fairness: str) -> str:
     if effect is None:
         return f"smallest |{fairness}|{_lost(loss, utility, 'with')}"
     return f"smallest strength with |{fairness}| ≤ {effect:g}{_lost(loss, utility, 'and')}"

@@ -1,10 +1,11 @@
-"""The smallest strength that leaves little enough of the direct effect, found by bisection."""
+"""Search for the smallest strength that leaves little of the direct effect, by bisection."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -20,7 +21,7 @@ LEFT, PART = "direct_effect_left", "validation"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Found(Tabular):
-    """Where a search ended; its table has every strength that was tried.
+    """The result of a search; its table has every strength that was tried.
 
     Parameters
     ----------
@@ -82,19 +83,24 @@ def seek_strength(
     ----------
     estimator, X, y, sensitive_features
         As for `frontier`.
-    max_direct_effect : float
+    max_direct_effect : float, default=0.01
         ε.
-    precision : float
+    precision : float, default=0.02
         Length of the interval of strengths at which the search ends.
-    strongest : float, optional
-        The largest strength to try; 1 where it is allowed, else .975.
-    callback : callable, optional
+    strongest : float, default=None
+        The largest strength to try. By default 1 where it is allowed, else .975.
+    callback : callable, default=None
         Called with each finished `Point`, how many are finished, and how many there will be at
         most.
-    store : path, optional
+    store : path, default=None
         As for `frontier`; a sweep and a search of the same data and settings can share one.
     **options
         Further options of `frontier`: ``eval_set``, ``test_set``, ``cv``, ``effects`` ….
+
+    Returns
+    -------
+    Found
+        The strength, whether it leaves as little as was asked for, and every strength tried.
 
     Examples
     --------
@@ -119,71 +125,69 @@ def seek_strength(
     if unknown:
         raise TypeError(f"seek_strength has no option {unknown[0]!r}")
     top = check_strengths(estimator, None if strongest is None else [strongest])[-1]
-    inputs = check_inputs(estimator, X, y, sensitive_features, **options)
-    return _Search(Sweep(inputs, store), max_direct_effect, precision, callback).run(top)
+    sweep = Sweep(check_inputs(estimator, X, y, sensitive_features, **options), store)
+    n_most = 2 + max(0, math.ceil(math.log2(top / precision)))
+    tried: list[float] = []
+
+    def left(strength: float) -> float:
+        is_new = strength not in sweep.known
+        sweep.run([strength])
+        tried.append(strength)
+        if is_new and callback is not None:
+            callback(sweep.known[strength], len(tried), n_most)
+        return _left(sweep, tried)
+
+    end = _bisect(left, top, max_direct_effect, precision)
+    return _conclude(sweep.result(tried), end, top, max_direct_effect)
 
 
-@dataclass
-class _Search:
-    """Bisection on the signed effect left."""
+def _bisect(left: Callable[[float], float], top: float, epsilon: float, precision: float) -> float:
+    """Return the smallest strength found at which what is left, signed as at 0, is at most ε."""
+    start = left(0.0)
+    if abs(start) <= epsilon:
+        return 0.0
+    sign = math.copysign(1.0, start)
+    low, high = 0.0, top
+    within_reach = sign * left(top) <= epsilon
+    while within_reach and high - low > precision:
+        middle = round((low + high) / 2, 6)
+        if sign * left(middle) > epsilon:
+            low = middle
+        else:
+            high = middle
+    return high
 
-    sweep: Sweep
-    epsilon: float
-    precision: float
-    callback: Callback | None
-    tried: list[float] = field(default_factory=list)
-    most: int = 0
 
-    def run(self, top: float) -> Found:
-        self.most = 2 + max(0, math.ceil(math.log2(top / self.precision)))
-        start = self._left(0.0)
-        if abs(start) <= self.epsilon:
-            return self._end(0.0)
-        sign = math.copysign(1.0, start)
-        low, high = 0.0, top
-        within_reach = sign * self._left(top) <= self.epsilon
-        while within_reach and high - low > self.precision:
-            middle = round((low + high) / 2, 6)
-            if sign * self._left(middle) > self.epsilon:
-                low = middle
-            else:
-                high = middle
-        return self._end(high)
+def _left(sweep: Sweep, tried: list[float]) -> float:
+    """Return what the last strength that was tried leaves, or raise if that is not known."""
+    point = sweep.known[tried[-1]]
+    if point.error:
+        raise RuntimeError(f"the fit at strength {point.strength:g} failed: {point.error}")
+    left = point.value(LEFT, PART)
+    if math.isnan(left):
+        raise ValueError(
+            "the direct effect left could not be estimated on the validation rows: "
+            + "; ".join(sweep.result(tried).notes)
+        )
+    return left
 
-    def _left(self, strength: float) -> float:
-        is_new = strength not in self.sweep.known
-        self.sweep.run([strength])
-        self.tried.append(strength)
-        point = self.sweep.known[strength]
-        if is_new and self.callback is not None:
-            self.callback(point, len(self.tried), self.most)
-        if point.error:
-            raise RuntimeError(f"the fit at strength {strength:g} failed: {point.error}")
-        left = point.value(LEFT, PART)
-        if math.isnan(left):
-            raise ValueError(
-                "the direct effect left could not be estimated on the validation rows: "
-                + "; ".join(self.sweep.result(self.tried).notes)
-            )
-        return left
 
-    def _end(self, strength: float) -> Found:
-        """Return where the search ended; the nearest of all that was tried if it was in vain."""
-        frontier = self.sweep.result(self.tried)
-        points = usable_points(frontier.points, (LEFT,), PART)
-        point = frontier.point(strength)
-        if point.cost(LEFT, PART) > self.epsilon:
-            point = min(points, key=lambda each: (each.cost(LEFT, PART), each.strength))
-        reached = point.cost(LEFT, PART) <= self.epsilon
-        words = f"smallest strength found with |{LEFT}| ≤ {self.epsilon:g}"
-        if not reached:
-            words = f"nearest to |{LEFT}| ≤ {self.epsilon:g} of the strengths tried"
-            warnings.warn(
-                f"no strength up to {max(self.tried):g} leaves a direct effect within "
-                f"±{self.epsilon:g}: the nearest is {point.value(LEFT, PART):+.4f} at strength "
-                f"{point.strength:g}",
-                UserWarning,
-                stacklevel=4,
-            )
-        choice = Choice(rule=words, part=PART, point=point, blind=points[0])
-        return Found(choice=choice, reached=reached, frontier=frontier)
+def _conclude(frontier: Frontier, strength: float, top: float, epsilon: float) -> Found:
+    """Return the result of the search; the nearest strength tried if none is within ±ε."""
+    points = usable_points(frontier.points, (LEFT,), PART)
+    point = frontier.point(strength)
+    if point.cost(LEFT, PART) > epsilon:
+        point = min(points, key=lambda each: (each.cost(LEFT, PART), each.strength))
+    reached = point.cost(LEFT, PART) <= epsilon
+    rule = f"smallest strength found with |{LEFT}| ≤ {epsilon:g}"
+    if not reached:
+        rule = f"nearest to |{LEFT}| ≤ {epsilon:g} of the strengths tried"
+        warnings.warn(
+            f"no strength up to {top:g} leaves a direct effect within "
+            f"±{epsilon:g}: the nearest is {point.value(LEFT, PART):+.4f} at strength "
+            f"{point.strength:g}",
+            UserWarning,
+            stacklevel=3,
+        )
+    choice = Choice(rule=rule, part=PART, point=point, blind=points[0])
+    return Found(choice=choice, reached=reached, frontier=frontier)

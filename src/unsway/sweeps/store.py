@@ -40,7 +40,7 @@ from .measures import Point
 
 FORMAT, SCHEMA_VERSION = "unsway-frontier", 1
 SWEEP, ABOUT, MODELS, ROW = "sweep.json", "about.json", "models", "row.json"
-#: What else may stand in the folder: the outputs of ``unsway frontier``.
+#: What else the folder may hold: the outputs of ``unsway frontier``.
 BESIDE = ("frontier.csv", "frontier.svg", "report.html", "chosen")
 #: What version 0.1 called the effects in about.json → what they are called now.
 RENAMED_EFFECTS = {
@@ -65,9 +65,9 @@ class Store:
     ----------
     path : path
         The folder; it must be new, empty, or the store of the same sweep.
-    features : sequence of Feature, optional
+    features : sequence of Feature, default=None
         The columns of the table a logistic regression was made one-hot from, for its folder.
-    roles : TrainingRoles, optional
+    roles : TrainingRoles, default=None
         What the columns of the training table were for, for the model folders.
     """
 
@@ -87,7 +87,7 @@ class Store:
     def open(self, fingerprint: Mapping[str, Any]) -> None:
         """Make the store, or make sure that it is one of this very sweep."""
         with self._clear_errors():
-            self._check_place()
+            self._check_folder()
             if not (self.path / SWEEP).exists():
                 content = {
                     "format": FORMAT,
@@ -106,7 +106,7 @@ class Store:
                 f"{more}. Give another folder, or the data and settings it was made with"
             )
 
-    def _check_place(self) -> None:
+    def _check_folder(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise NotADirectoryError(f"{self.path} is a file; give the name of a folder")
         names = {each.name for each in self.path.iterdir()} if self.path.is_dir() else set()

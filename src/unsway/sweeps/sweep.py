@@ -61,34 +61,39 @@ def frontier(
         Such as `FairXGBClassifier`; its own strength is not used.
     X, y, sensitive_features, sample_weight
         The rows, as for the estimator's ``fit``.
-    strengths : sequence of float, optional
-        λ. For a penalty 0 to .975 by .025, as in the paper; where 1 is allowed, 0 to 1 by .05.
-    eval_set, test_set : tuple (X, y, sensitive_features) or with a fourth, sample_weight
+    strengths : sequence of float, default=None
+        λ. By default 0 to 1 by .05 where 1 is allowed, else, as in the paper, 0 to .975 by .025.
+    eval_set, test_set : tuple (X, y, sensitive_features[, sample_weight]), default=None
         Rows to choose a strength by, and rows to judge the chosen one by. By default a booster's
         own hold-out serves to choose, and other estimators leave out ``validation_fraction`` of
         the rows; there are no test rows unless they are given.
-    cv : int, optional
+    cv : int, default=None
         Choose by the out-of-fold scores of this many folds. The models are fitted on all rows.
-    validation_fraction : float
+    validation_fraction : float, default=0.33
         Share of the rows to choose by.
-    effects : bool or mapping
+    effects : bool or mapping, default=True
         Whether to estimate the direct effect left on validation and test rows, or options for
         `estimate_effects`.
-    threshold : float
+    threshold : float, default=0.5
         A row is selected when its score exceeds it.
-    encode : callable, optional
+    encode : callable, default=None
         Turns X into what the estimator takes, such as one-hot columns for a linear model; the
         criterion and the effects see X as it is.
-    store : path, optional
+    store : path, default=None
         Folder that keeps every finished strength; the same call goes on from it.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Workers, through joblib: its backends (processes, threads, Dask) are chosen with
         ``joblib.parallel_config``. Each takes a block of strengths.
-    callback : callable, optional
+    callback : callable, default=None
         Called with a finished `Point`, how many are finished and how many there are in all. With
-        several workers it hears of a block when the whole block is done.
-    random_state : int
+        several workers it is called for a block when the whole block is done.
+    random_state : int, default=0
         Seed of the splits and of the effects.
+
+    Returns
+    -------
+    Frontier
+        The strengths with their measures, and the fitted models.
 
     Examples
     --------
@@ -126,7 +131,7 @@ def frontier(
 
 
 class Sweep:
-    """A sweep with its inputs checked; the costly preparations wait until a fit needs them."""
+    """A sweep with its inputs checked; criteria and effects are fitted when first needed."""
 
     def __init__(self, inputs: Inputs, store: Any = None) -> None:
         self.inputs = inputs
@@ -154,7 +159,7 @@ class Sweep:
         n_jobs: int | None = None,
         callback: Callback | None = None,
     ) -> Frontier:
-        """Fit what is missing, what failed before included, and return all of it."""
+        """Fit the strengths that are missing or failed before, and return all of them."""
         missing = [strength for strength in strengths if strength not in self.known]
         done = len(strengths) - len(missing)
         for point, model in self._fit(missing, n_jobs):
@@ -186,7 +191,7 @@ class Sweep:
         job = self._prepared()
         workers = min(effective_n_jobs(n_jobs), len(missing))
         if workers == 1:
-            self._paths = self._paths or job.paths()  # they learn from one run to the next
+            self._paths = self._paths or job.paths()  # their warm starts carry over to the next run
             for strength in missing:
                 yield job.fit(self._paths, strength)
             self._notes.append(self._paths[-1].note)
@@ -208,13 +213,12 @@ class Sweep:
             fitted = fit_at(criterion, inputs.rows, inputs.fit_rows)
             if fitted is not None:
                 estimator.criterion = fitted
-            beside = inputs.eval_set
             self._job = Job(
                 inputs=replace(
                     inputs,
                     estimator=estimator,
                     rows=inputs.encoded(inputs.rows),
-                    eval_set=None if beside is None else inputs.encoded(beside),
+                    eval_set=None if inputs.eval_set is None else inputs.encoded(inputs.eval_set),
                     test_set=None,
                 ),
                 criterion=given.criterion if isinstance(given, FittedCriterion) else given,
@@ -239,7 +243,7 @@ class Sweep:
             yield Part(name=name, rows=inputs.encoded(here), objective=objective, judge=judge)
 
     def _criterion_at(self, fitted: Any, here: Rows, chosen: Index | None) -> FittedCriterion:
-        """Return the criterion at a part: as it was cross-fitted if it knows the rows."""
+        """Return the criterion at a part: its cross-fitted values if it was fitted on the rows."""
         given, fit_rows = self.inputs.estimator.criterion, self.inputs.fit_rows
         if chosen is not None and isinstance(given, FittedCriterion):
             return given.take(chosen)
@@ -287,8 +291,8 @@ class Job:
     def paths(self) -> tuple[Path, ...]:
         """Return the paths of all folds, and last that of the model to keep."""
         pairs = zip(self.inputs.folds, self.fold_criteria, strict=True)
-        found = [self._path(rows, criterion) for (rows, _), criterion in pairs]
-        for path in found:
+        in_folds = [self._path(rows, criterion) for (rows, _), criterion in pairs]
+        for path in in_folds:
             if isinstance(path, LinearPath):
                 path.warm = False  # what earlier runs found in a fold is not kept
         last = self._path(self.inputs.fit_rows, None, self.inputs.eval_set)
@@ -297,15 +301,15 @@ class Job:
                 saved = self.store.model(strength)
                 assert saved.coefficients is not None  # noqa: S101
                 last.know(strength, saved.coefficients, saved.intercept)
-        return (*found, last)
+        return (*in_folds, last)
 
     def _path(self, chosen: Index, criterion: Any, eval_set: Rows | None = None) -> Path:
         estimator = copy(self.inputs.estimator)
         if criterion is not None:
             estimator.criterion = criterion
-        beside = None if eval_set is None else _as_given(eval_set)
+        others = None if eval_set is None else _as_given(eval_set)
         rows = _as_given(_some(self.inputs.rows, chosen))
-        return strength_path(estimator, *rows, eval_set=beside)
+        return strength_path(estimator, *rows, eval_set=others)
 
     def fit_block(self, strengths: Sequence[float]) -> tuple[list[Fitted], str | None]:
         """Return some strengths, one after the other on the same paths, and what these note."""
@@ -323,17 +327,17 @@ class Job:
             held_out = self._out_of_fold(paths[:-1], strength)
             model = paths[-1].fit(strength)
             seconds = time.perf_counter() - started
-            figures = {}
+            measures = {}
             for part in self.parts:
                 known = part.name in held_out
                 scores = held_out[part.name] if known else _scores(model, part.rows.X)
-                figures[part.name] = part.measure(scores, self.inputs.settings["threshold"])
+                measures[part.name] = part.measure(scores, self.inputs.settings["threshold"])
         except Exception as error:
-            seconds, words = time.perf_counter() - started, f"{type(error).__name__}: {error}"
-            return Point(strength=strength, seconds=seconds, error=words), None
+            seconds, message = time.perf_counter() - started, f"{type(error).__name__}: {error}"
+            return Point(strength=strength, seconds=seconds, error=message), None
         if hasattr(model, "criterion"):
             model.criterion = self.criterion
-        point = Point(strength=strength, parts=figures, seconds=seconds, **_length(model))
+        point = Point(strength=strength, parts=measures, seconds=seconds, **_length(model))
         return point, model
 
     def _out_of_fold(self, paths: Sequence[Path], strength: float) -> dict[str, Floats]:
@@ -365,7 +369,7 @@ def blocks_of(strengths: Sequence[float], workers: int, *, warm: bool) -> list[l
 def fit_at(criterion: Any, rows: Rows, chosen: Index) -> FittedCriterion | None:
     """Return a criterion at some of the rows, fitted on them unless it was fitted before.
 
-    None stands for what is no criterion of ours: then every fit makes its own.
+    None if the estimator has no criterion of ours: then every fit makes its own.
     """
     if isinstance(criterion, FittedCriterion):
         return fit_criterion(criterion, rows).take(chosen)

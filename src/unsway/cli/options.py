@@ -1,0 +1,110 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+#: Paths on the command line: an input, a file to write, a folder to write to.
+ANY_PATH = click.Path(path_type=Path)
+NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+def together(*options: Option) -> Option:
+    """Return a decorator that adds all of these options; the command gets them one by one."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def parse_numbers(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> tuple[float, ...] | None:
+    """Return the numbers a user wrote as ``0,0.5,0.9``."""
+    if value is None:
+        return None
+    try:
+        return tuple(float(part) for part in value.split(","))
+    except ValueError:
+        message = f"{value!r} is no list of numbers such as 0,0.5,0.9"
+        raise click.BadParameter(message, context, option) from None
+
+
+def parse_jobs(context: click.Context, option: click.Parameter, value: int) -> int:
+    """Return the number of processes; -1 stands for one per core."""
+    if value == 0 or value < -1:
+        raise click.BadParameter("give at least 1, or -1 for one per core", context, option)
+    return value
+
+
+@dataclass(frozen=True)
+class RoleFlags:
+    """What a user wrote about the columns."""
+
+    target: str
+    positive: str | None
+    sensitive: str
+    drop: tuple[str, ...]
+    weights: str | None
+
+
+def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the table and the flags that give its columns their roles: `file` and `flags`."""
+
+    @wraps(command)
+    def call(
+        target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
+        weights: str | None, **given: Any,
+    ) -> Any:  # fmt: skip
+        return command(flags=RoleFlags(target, positive, sensitive, drop, weights), **given)
+
+    return together(
+        click.argument("file", type=ANY_PATH),
+        click.option("--target", required=True, metavar="COLUMN", help="The label."),
+        click.option("--positive", metavar="VALUE",
+                     help="The value of the target that is scored. 0/1 needs none."),
+        click.option("--sensitive", required=True, metavar="COLUMN=VALUE",
+                     help="The sensitive column, and its value that counts as z = 1."),
+        click.option("--drop", multiple=True, metavar="COLUMN,…",
+                     help="Columns to leave out; may be given again."),
+        click.option("--weights", metavar="COLUMN", help="The weight of each row."),
+    )(call)  # fmt: skip
+
+
+quiet = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+seed = click.option("--seed", "random_state", type=click.IntRange(min=0), default=0,
+                    show_default=True)  # fmt: skip
+json_file = click.option("--json", "json_file", type=NEW_FILE,
+                         help="Write every number to this file.")  # fmt: skip
+confidence = click.option("--confidence", default=0.95, show_default=True,
+                          type=click.FloatRange(0, 1, min_open=True, max_open=True))  # fmt: skip
+
+
+def jobs(default: int) -> Option:
+    """Return the option for the number of processes."""
+    return click.option(
+        "--jobs", "n_jobs", type=int, callback=parse_jobs, default=default, show_default=True,
+        help="Processes of the bootstrap; -1: one per core.",
+    )  # fmt: skip
+
+
+def limits(verb: str, otherwise: str = "") -> Option:
+    """Return the options that limit the choice of a strength; a verb says what is done with it."""
+    return together(
+        click.option("--max-direct-effect", type=click.FloatRange(min=0), metavar="ε",
+                     help=f"{verb} the smallest strength that leaves at most this."),
+        click.option("--max-accuracy-loss", type=click.FloatRange(min=0), metavar="δ",
+                     help=f"{verb} the fairest strength that loses at most this{otherwise}."),
+    )  # fmt: skip
