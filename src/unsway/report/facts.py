@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from ..auditing.verdict import labels_direct
 from ..sweeps import Choice, Frontier
-from .html import Moving
+from .html import Moving, Table
 from .words import group_name
 
 #: The forms of `Audit.to_dict` the report can read.
@@ -22,6 +22,11 @@ NOTHING: Mapping[str, Any] = {"estimate": None, "low": None, "high": None, "se":
 LEFT = "direct_effect_left"
 #: Parts of the rows to judge by, best first.
 JUDGED = ("test", "validation", "train")
+
+
+def numbers_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an estimate and the ends of its interval, as charts draw them."""
+    return {name: row[name] for name in ("estimate", "low", "high")}
 
 
 class _Judged(ABC):
@@ -319,8 +324,18 @@ class Views(Generic[V]):
 
     def text(self, write: Callable[[V], str]) -> str | Moving:
         """Return a text of the result, or of each where they differ."""
-        texts = [write(each) for each in self.each]
-        return texts[0] if len(set(texts)) == 1 else Moving(texts, self.start)
+        return self._join([write(each) for each in self.each])
+
+    def table(
+        self, caption: str, columns: Sequence[str], rows: Callable[[V], Iterable[Sequence[str]]]
+    ) -> Table:
+        """Return a table of the result; a cell has a text of each result where they differ."""
+        tables = [list(rows(each)) for each in self.each]
+        lines = [zip(*lines, strict=True) for lines in zip(*tables, strict=True)]
+        return Table(caption, columns, [[self._join(cell) for cell in line] for line in lines])
+
+    def _join(self, texts: Sequence[str]) -> str | Moving:
+        return texts[0] if len(set(texts)) == 1 else Moving(list(texts), self.start)
 
     def rows(self, make: Callable[[V], Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
         """Return the rows of a chart with the position each belongs to."""

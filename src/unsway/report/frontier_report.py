@@ -13,7 +13,7 @@ from . import charts
 from .data_sections import closing_sections, data_sections
 from .effect_sections import sweep_effects
 from .facts import LEFT, AuditFacts, FrontierFacts, PointFacts, Views
-from .html import Block, Chart, Check, Headline, Moving, Page, Section, Slider, Table
+from .html import Block, Chart, Check, Headline, Page, Section, Slider, Table
 from .score_sections import KEY, MEASURES, calibration_section, groups_section, key_numbers, writer
 from .words import count, estimate, interval, percent, shown
 
@@ -224,18 +224,17 @@ def _along(views: Views[PointFacts]) -> Chart:
 
 def _parts_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
     """Show the figures of the slider's strength on every part of the rows."""
-
-    def cell(name: str, part: str) -> str | Moving:
-        write = writer(MEASURES[name])
-        return views.text(lambda point: write(point.value(name, part)))
-
-    table = Table(
+    kept = {
+        name: label
+        for name, label in MEASURES.items()
+        if any(views.first.value(name, part) is not None for part in facts.parts)
+    }
+    table = views.table(
         "Measures of the model at this strength",
         ("measure", *(f"{part} rows" for part in facts.parts)),
-        [
-            (label, *(cell(name, part) for part in facts.parts))
-            for name, label in MEASURES.items()
-            if any(views.first.value(name, part) is not None for part in facts.parts)
+        lambda point: [
+            (label, *(writer(label)(point.value(name, part)) for part in facts.parts))
+            for name, label in kept.items()
         ],
     )
     return Section(
