@@ -251,17 +251,19 @@ def _judge(
     progress: Progress | None,
 ) -> Audit:
     """Measure the model, and beside it the baseline if there is one."""
-    measured, beside = measure_model(scores["y_pred"], rows, settings, progress), None
+    from .. import __version__
+
+    model, beside = measure_model(scores["y_pred"], rows, settings, progress), None
     if "baseline" in scores:
-        models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": measured}
-        columns = {"baseline": scores["baseline"], "model": scores["y_pred"]}
+        models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": model}
         left = None
         if causal is not None and causal.baseline_left is not None:
             left = {"baseline": causal.baseline_left, "model": causal.direct_effect_left}
-        beside = comparison(models, columns, rows, settings, left, missing)
+        beside = comparison(models, rows, settings, left, missing)
+    judged = ("thresholds", "n_bootstrap", "confidence", "calibration_bins", "calibration_strategy")
     return Audit(
-        metrics=measured.metrics,
-        calibration=measured.calibration,
+        metrics=model.metrics,
+        calibration=model.calibration,
         causal=causal,
         missing=missing,
         comparison=beside,
@@ -269,27 +271,16 @@ def _judge(
         levels=rows.groups.names,
         classes=rows.outcome.names,
         sensitive_name=rows.groups.name,
-        settings=_settings(settings, rows.weights is not None),
+        settings={
+            "unsway": __version__,
+            **settings.named(*judged),
+            "effect_interval": settings.effects["interval"],
+            "cv": int(settings.effects["cv"]),
+            "clip": float(settings.effects["clip"]),
+            **settings.named("max_rows_for_effects", "random_state"),
+            "weighted": rows.weights is not None,
+        },
     )
-
-
-def _settings(settings: Settings, weighted: bool) -> dict[str, Any]:
-    from .. import __version__
-
-    return {
-        "unsway": __version__,
-        "thresholds": list(settings.thresholds),
-        "n_bootstrap": settings.n_bootstrap,
-        "confidence": float(settings.confidence),
-        "calibration_bins": settings.calibration_bins,
-        "calibration_strategy": settings.calibration_strategy,
-        "effect_interval": settings.effects["interval"],
-        "cv": int(settings.effects["cv"]),
-        "clip": float(settings.effects["clip"]),
-        "max_rows_for_effects": settings.max_rows_for_effects,
-        "random_state": settings.random_state,
-        "weighted": weighted,
-    }
 
 
 def _lines(found: Audit) -> Iterator[str]:
