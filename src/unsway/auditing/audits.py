@@ -171,7 +171,7 @@ def audit(
         z, with two levels.
     X : frame or array, optional
         Covariates, z not among them. Without it there is no causal part.
-    threshold : float or list of float
+    threshold : float or list of float, default=0.5
         A row is selected when its score exceeds it.
     baseline : column of length n, optional
         Another model's probabilities, to compare with.
@@ -179,29 +179,39 @@ def audit(
         Weights of the rows.
     positive_level : optional
         The level of z that counts as 1.
-    n_bootstrap : int
+    n_bootstrap : int, default=200
         Resamples of the rows, within the groups, for the intervals of the metrics; 0 for none.
-    confidence : float
+    confidence : float, default=0.95
         Share of intervals that should hold the truth.
-    calibration_bins, calibration_strategy : int, {"uniform", "quantile"}
-        Bins of the calibration, as in scikit-learn's `calibration_curve`.
+    calibration_bins : int, default=10
+        Number of bins of the calibration.
+    calibration_strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width or with as many rows each, as in scikit-learn's `calibration_curve`.
     propensity_model, outcome_model, score_model : scikit-learn model or list of them, optional
         Models of P(z=1|X), E[y|z,X] and E[p|z,X]; see `estimate_effects`.
-    cv, clip : int, float
-        Folds of the cross-fitting, and how far propensities stay from 0 and 1.
-    effect_interval : {"influence", "bootstrap"}
+    cv : int, default=5
+        Folds of the cross-fitting.
+    clip : float, default=0.01
+        Propensities are clipped to [clip, 1 − clip].
+    effect_interval : {"influence", "bootstrap"}, default="influence"
         Of the effects; the bootstrap fits every model again in each of `n_bootstrap` resamples.
-    outcome_degree, effect_degree : int
-        N1 and N2 of the surrogate coefficients.
-    max_rows_for_effects : int or None
+    outcome_degree : int, default=1
+        N1, the largest power of the propensity in the surrogate's α.
+    effect_degree : int, default=0
+        N2, the largest power of the propensity in the surrogate's β.
+    max_rows_for_effects : int or None, default=200_000
         With more rows than this the effects are estimated on a part, which the result says; the
         part depends on what the rows hold, not on their order. None takes all.
-    random_state : int
+    random_state : int, default=0
         Seed.
     n_jobs : int, optional
         Processes of the bootstrap.
     progress : callable, optional
         Called with the resamples done and their number.
+
+    Returns
+    -------
+    Audit
 
     Examples
     --------

@@ -181,6 +181,10 @@ def compare(
     **effect_options
         Passed to `estimate_effects`, for the effects of z on the labels.
 
+    Returns
+    -------
+    Comparison
+
     Examples
     --------
     >>> from unsway import make_synthetic

@@ -232,7 +232,24 @@ def score_gap(
     sample_weight: Any = None,
     positive_level: Any = None,
 ) -> float:
-    """Return mean(p | z=1) − mean(p | z=0) of any scores; ``y_true`` is not used.
+    """Return mean(p | z=1) − mean(p | z=0) of any scores.
+
+    Parameters
+    ----------
+    y_true : ignored
+        For the signature of a metric.
+    y_pred : column of numbers
+        Scores.
+    sensitive_features : column
+        z, with two levels.
+    sample_weight : column, optional
+        Weights of the rows.
+    positive_level : optional
+        The level of z that counts as 1; 0/1 and booleans need none.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -264,6 +281,25 @@ def selection_rate_difference(
 
     A row is selected when its score exceeds the threshold; fairlearn's
     ``demographic_parity_difference`` is the absolute value of this on 0/1 predictions.
+
+    Parameters
+    ----------
+    y_true : ignored
+        For the signature of a metric.
+    y_pred : column of numbers
+        Scores.
+    sensitive_features : column
+        z, with two levels.
+    sample_weight : column, optional
+        Weights of the rows.
+    positive_level : optional
+        The level of z that counts as 1; 0/1 and booleans need none.
+    threshold : float, default=0.5
+        A row is selected when its score exceeds it.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

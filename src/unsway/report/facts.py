@@ -51,7 +51,7 @@ class _Judged(ABC):
         return labels_direct(self.effect("total")["estimate"], self.effect("explained")["estimate"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AuditFacts(_Judged):
     """What an audit found, by name.
 
