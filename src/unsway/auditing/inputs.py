@@ -48,8 +48,11 @@ class Settings:
             check_replicates(given["n_bootstrap"])
         check_integer(given["random_state"], "random_state", at_least=0)
         check_integer(given["calibration_bins"], "calibration_bins", at_least=1)
-        if given["max_rows_for_effects"] is not None:
-            check_integer(given["max_rows_for_effects"], "max_rows_for_effects", at_least=100)
+        most = given["max_rows_for_effects"]
+        if most is not None and (not isinstance(most, int | np.integer) or most < 100):
+            raise ValueError(
+                f"max_rows_for_effects must be an integer of at least 100, or None; got {most!r}"
+            )
         return cls(thresholds=check_thresholds(threshold), **given)
 
     def named(self, *names: str) -> dict[str, Any]:
