@@ -80,7 +80,6 @@ def frame_of(rows: Sequence[Mapping[str, Any]], backend: str = "pandas") -> Any:
     (1, 2)
     """
     return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
-    return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
 
 def plain(value: Any) -> Any:

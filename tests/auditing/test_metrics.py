@@ -6,7 +6,7 @@ from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
 from unsway.auditing import audit
-from unsway.auditing.metrics import BETWEEN, MEANINGS, Bins, Key, Sample, estimates, measure
+from unsway.auditing.metrics import BETWEEN, MEANINGS, Key, Sample, bin_edges, estimates, measure
 
 N = 400
 
@@ -21,7 +21,7 @@ def people(seed=0, digits=2):
 
 
 def measured(y, p, z, weights=None, thresholds=(0.5,), n_bins=10):
-    return measure(Sample.of(y, p, z, weights).tally(), thresholds, Bins.of(p, n_bins, "uniform"))
+    return measure(Sample.of(y, p, z, weights).tally(), thresholds, bin_edges(p, n_bins, "uniform"))
 
 
 ORACLES = {
@@ -118,7 +118,7 @@ def test_every_metric_has_a_meaning():
 def test_resampled_rows_are_measured_as_if_given():
     y, p, z, weights = people()
     rows = np.random.default_rng(1).integers(0, N, N)
-    sample, bins = Sample.of(y, p, z, weights), Bins.of(p, 10, "uniform")
+    sample, bins = Sample.of(y, p, z, weights), bin_edges(p, 10, "uniform")
     direct = measured(y[rows], p[rows], z[rows], weights[rows])
     again = measure(sample.tally(rows), (0.5,), bins)
     np.testing.assert_allclose(list(direct.values()), list(again.values()), atol=1e-12)

@@ -39,4 +39,4 @@ def test_levels_that_say_no_more_than_0_and_1_are_z():
 def test_an_interval_without_an_end_is_left_out():
     found = {"estimate": 0.02, "low": None, "high": 0.03}
     assert (interval(found), estimate(found)) == ("", "+2.0")
-    assert interval({"low": float("-inf"), "high": 0.1}, in_points=False) == ""
+    assert interval({"low": float("-inf"), "high": 0.1}, number) == ""

@@ -171,7 +171,7 @@ def audit(
         z, with two levels.
     X : frame or array, optional
         Covariates, z not among them. Without it there is no causal part.
-    threshold : float or list of float
+    threshold : float or list of float, default=0.5
         A row is selected when its score exceeds it.
     baseline : column of length n, optional
         Another model's probabilities, to compare with.
@@ -179,29 +179,39 @@ def audit(
         Weights of the rows.
     positive_level : optional
         The level of z that counts as 1.
-    n_bootstrap : int
+    n_bootstrap : int, default=200
         Resamples of the rows, within the groups, for the intervals of the metrics; 0 for none.
-    confidence : float
+    confidence : float, default=0.95
         Share of intervals that should hold the truth.
-    calibration_bins, calibration_strategy : int, {"uniform", "quantile"}
-        Bins of the calibration, as in scikit-learn's `calibration_curve`.
+    calibration_bins : int, default=10
+        Number of bins of the calibration.
+    calibration_strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width or with as many rows each, as in scikit-learn's `calibration_curve`.
     propensity_model, outcome_model, score_model : scikit-learn model or list of them, optional
         Models of P(z=1|X), E[y|z,X] and E[p|z,X]; see `estimate_effects`.
-    cv, clip : int, float
-        Folds of the cross-fitting, and how far propensities stay from 0 and 1.
-    effect_interval : {"influence", "bootstrap"}
+    cv : int, default=5
+        Folds of the cross-fitting.
+    clip : float, default=0.01
+        Propensities are clipped to [clip, 1 − clip].
+    effect_interval : {"influence", "bootstrap"}, default="influence"
         Of the effects; the bootstrap fits every model again in each of `n_bootstrap` resamples.
-    outcome_degree, effect_degree : int
-        N1 and N2 of the surrogate coefficients.
-    max_rows_for_effects : int or None
+    outcome_degree : int, default=1
+        N1, the largest power of the propensity in the surrogate's α.
+    effect_degree : int, default=0
+        N2, the largest power of the propensity in the surrogate's β.
+    max_rows_for_effects : int or None, default=200_000
         With more rows than this the effects are estimated on a part, which the result says; the
         part depends on what the rows hold, not on their order. None takes all.
-    random_state : int
+    random_state : int, default=0
         Seed.
     n_jobs : int, optional
         Processes of the bootstrap.
     progress : callable, optional
         Called with the resamples done and their number.
+
+    Returns
+    -------
+    Audit
 
     Examples
     --------
@@ -251,17 +261,19 @@ def _judge(
     progress: Progress | None,
 ) -> Audit:
     """Measure the model, and beside it the baseline if there is one."""
-    measured, beside = measure_model(scores["y_pred"], rows, settings, progress), None
+    from .. import __version__
+
+    model, beside = measure_model(scores["y_pred"], rows, settings, progress), None
     if "baseline" in scores:
-        models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": measured}
-        columns = {"baseline": scores["baseline"], "model": scores["y_pred"]}
+        models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": model}
         left = None
         if causal is not None and causal.baseline_left is not None:
             left = {"baseline": causal.baseline_left, "model": causal.direct_effect_left}
-        beside = comparison(models, columns, rows, settings, left, missing)
+        beside = comparison(models, rows, settings, left, missing)
+    judged = ("thresholds", "n_bootstrap", "confidence", "calibration_bins", "calibration_strategy")
     return Audit(
-        metrics=measured.metrics,
-        calibration=measured.calibration,
+        metrics=model.metrics,
+        calibration=model.calibration,
         causal=causal,
         missing=missing,
         comparison=beside,
@@ -269,27 +281,16 @@ def _judge(
         levels=rows.groups.names,
         classes=rows.outcome.names,
         sensitive_name=rows.groups.name,
-        settings=_settings(settings, rows.weights is not None),
+        settings={
+            "unsway": __version__,
+            **settings.named(*judged),
+            "effect_interval": settings.effects["interval"],
+            "cv": int(settings.effects["cv"]),
+            "clip": float(settings.effects["clip"]),
+            **settings.named("max_rows_for_effects", "random_state"),
+            "weighted": rows.weights is not None,
+        },
     )
-
-
-def _settings(settings: Settings, weighted: bool) -> dict[str, Any]:
-    from .. import __version__
-
-    return {
-        "unsway": __version__,
-        "thresholds": list(settings.thresholds),
-        "n_bootstrap": settings.n_bootstrap,
-        "confidence": float(settings.confidence),
-        "calibration_bins": settings.calibration_bins,
-        "calibration_strategy": settings.calibration_strategy,
-        "effect_interval": settings.effects["interval"],
-        "cv": int(settings.effects["cv"]),
-        "clip": float(settings.effects["clip"]),
-        "max_rows_for_effects": settings.max_rows_for_effects,
-        "random_state": settings.random_state,
-        "weighted": weighted,
-    }
 
 
 def _lines(found: Audit) -> Iterator[str]:

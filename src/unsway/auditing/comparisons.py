@@ -181,6 +181,10 @@ def compare(
     **effect_options
         Passed to `estimate_effects`, for the effects of z on the labels.
 
+    Returns
+    -------
+    Comparison
+
     Examples
     --------
     >>> from unsway import make_synthetic
@@ -221,43 +225,38 @@ def compare(
         name: measure_model(p, rows, settings, progress if name == list(named)[-1] else None)
         for name, p in named.items()
     }
-    return comparison(measured, named, rows, settings, left, missing)
+    return comparison(measured, rows, settings, left, missing)
 
 
 def comparison(
     measured: Mapping[str, Measured],
-    scores: Mapping[str, Floats],
     rows: Rows,
     settings: Settings,
     left: Mapping[str, Estimate] | None,
     missing: str | None,
 ) -> Comparison:
     """Put models that were measured on the same rows, with the same seed, side by side."""
-    reference, *others = measured
+    (_, reference), *others = measured.items()
     level = settings.confidence
-    base = scores[reference]
     return Comparison(
         models={name: each.metrics for name, each in measured.items()},
-        differences={
-            name: _differences(measured[name], measured[reference], level) for name in others
-        },
+        differences={name: _differences(each, reference, level) for name, each in others},
         left=left,
         left_differences={
-            name: _gap_difference(scores[name] - base, rows, level) for name in others
+            name: _gap_difference(each.scores - reference.scores, rows, level)
+            for name, each in others
         },
         missing=missing,
         settings={
-            "thresholds": list(settings.thresholds),
-            "n_bootstrap": settings.n_bootstrap,
-            "confidence": level,
-            "random_state": settings.random_state,
+            **settings.named("thresholds", "n_bootstrap", "confidence", "random_state"),
             "rows": len(rows),
         },
     )
 
 
 def _differences(model: Measured, base: Measured, confidence: float) -> MetricTable:
-    values = {key: value - base.values[key] for key, value in model.values.items()}
+    before = base.metrics.entries
+    values = {k: each.estimate - before[k].estimate for k, each in model.metrics.entries.items()}
     replicates = None
     if model.replicates is not None and base.replicates is not None:
         replicates = model.replicates - base.replicates

@@ -7,8 +7,7 @@ ratio 0/0 is NaN. `score_gap` and `selection_rate_difference` take scores, and k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,89 +27,91 @@ RATES = {
 }
 
 
-@dataclass(frozen=True)
-class Rates:
-    """Selection, true positive and false positive rates: one per group, and over all rows.
+def decision_rates(cells: Floats) -> dict[str, Floats]:
+    """Return rates of decisions by name: of all rows, then of each group.
+
+    Parameters
+    ----------
+    cells : array of shape (n_groups, 2, 2)
+        Weight of the rows by [group, label, decision].
+
+    Returns
+    -------
+    dict of str to array of shape (1 + n_groups,)
+        A rate over no row is NaN.
 
     Examples
     --------
-    Two groups; counts by label and decision, so that the first selects 1 of 4 and the second 3:
+    Two groups; the first selects 1 of 4 rows and the second 3:
 
     >>> counts = np.array([[[2.0, 0.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 2.0]]])
-    >>> found = Rates.of(counts)
-    >>> found.selection_rate.tolist(), found.recall.tolist()
-    ([0.25, 0.75], [0.5, 1.0])
+    >>> rates = decision_rates(counts)
+    >>> rates["selection_rate"].tolist(), rates["recall"].tolist()
+    ([0.5, 0.25, 0.75], [0.75, 0.5, 1.0])
     """
-
-    selection_rate: Floats
-    recall: Floats
-    false_positive_rate: Floats
-    overall: Rates | None
-
-    @classmethod
-    def of(cls, cells: Floats) -> Rates:
-        """Return the rates of weighted counts [group, label, decision]."""
-        whole = cls._of(cells.sum(axis=0, keepdims=True), None)
-        return cls._of(cells, whole)
-
-    @classmethod
-    def _of(cls, cells: Floats, overall: Rates | None) -> Rates:
-        chosen = cells[..., 1]
-        return cls(
-            _rate(chosen.sum(axis=1), cells.sum(axis=(1, 2))),
-            _rate(chosen[:, 1], cells[:, 1].sum(axis=1)),
-            _rate(chosen[:, 0], cells[:, 0].sum(axis=1)),
-            overall,
-        )
-
-    def difference(self, name: str, method: str = "between_groups") -> float:
-        """Return the largest absolute difference of a rate, between groups or to all rows."""
-        rates: Floats = getattr(self, name)
-        if method == "between_groups":
-            return float(rates.max() - rates.min())
-        return float(np.abs(rates - getattr(self.overall, name)).max())
-
-    def ratio(self, name: str, method: str = "between_groups") -> float:
-        """Return the smallest ratio of a rate, at most 1; NaN where every rate is 0."""
-        rates: Floats = getattr(self, name)
-        if method == "between_groups":
-            return float(rates.min() / rates.max()) if rates.max() > 0 else float("nan")
-        whole = float(getattr(self.overall, name)[0])
-        if whole == 0:
-            return float("nan")
-        ratios = rates / whole
-        inverse = np.divide(1, ratios, out=np.ones_like(ratios), where=ratios > 1)
-        return float(np.where(ratios > 1, inverse, ratios).min())
-
-    def compared(
-        self,
-        names: Sequence[str],
-        how: str,
-        method: str = "between_groups",
-        agg: str = "worst_case",
-    ) -> float:
-        """Return the worst, or the mean, of the differences or ratios of several rates.
-
-        The smallest ratio is Python's ``min`` also where a ratio is NaN: NaN if the first is, the
-        first if only the second is.
-        """
-        found = [getattr(self, how)(name, method) for name in names]
-        if agg == "worst_case":
-            return float(max(found) if how == "difference" else min(found))
-        known = [each for each in found if not np.isnan(each)]
-        return float(np.mean(known)) if known else float("nan")
-
-    def group_metrics(self) -> dict[str, float]:
-        """Return fairlearn's six metrics by name."""
-        return {
-            f"{metric}_{how}": self.compared(names, how)
-            for metric, names in RATES.items()
-            for how in ("difference", "ratio")
-        }
+    cells = with_overall(cells)
+    rows, selected = cells.sum(axis=(1, 2)), cells[..., 1].sum(axis=1)
+    return {
+        "accuracy": share(cells[:, 0, 0] + cells[:, 1, 1], rows),
+        "precision": share(cells[:, 1, 1], selected),
+        "recall": share(cells[:, 1, 1], cells[:, 1].sum(axis=1)),
+        "false_positive_rate": share(cells[:, 0, 1], cells[:, 0].sum(axis=1)),
+        "selection_rate": share(selected, rows),
+    }
 
 
-def _rate(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+def with_overall(by_group: Floats) -> Floats:
+    """Return sums by group with those of all rows before them."""
+    return np.concatenate([by_group.sum(axis=0, keepdims=True), by_group])
+
+
+def share(part: Floats, whole: Floats) -> Floats:
+    """Return part / whole; NaN where the whole is 0."""
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+
+
+def _difference(overall: float, rates: Floats, method: str) -> float:
+    """Return the largest absolute difference of a rate, between groups or to all rows."""
+    if method == "between_groups":
+        return float(rates.max() - rates.min())
+    return float(np.abs(rates - overall).max())
+
+
+def _ratio(overall: float, rates: Floats, method: str) -> float:
+    """Return the smallest ratio of a rate, at most 1; NaN where every rate is 0."""
+    if rates.max() == 0:
+        return float("nan")
+    if method == "between_groups":
+        return float(rates.min() / rates.max())
+    ratios = rates / overall
+    with np.errstate(divide="ignore"):  # 1 / 0 is never the smaller one
+        return float(np.minimum(ratios, 1 / ratios).min())
+
+
+#: How the rates of the groups are compared.
+COMPARISONS = {"difference": _difference, "ratio": _ratio}
+
+
+def compare_rates(
+    rates: Mapping[str, Floats],
+    metric: str,
+    how: str,
+    method: str = "between_groups",
+    agg: str = "worst_case",
+) -> float:
+    """Return the worst, or the mean, of the differences or ratios of a metric's rates.
+
+    The smallest ratio is Python's ``min`` also where a ratio is NaN: NaN if the first is, the
+    first if only the second is.
+    """
+    found = []
+    for name in RATES[metric]:
+        overall, *by_group = np.nan_to_num(rates[name])
+        found.append(COMPARISONS[how](overall, np.array(by_group), method))
+    if agg == "worst_case":
+        return max(found) if how == "difference" else min(found)
+    known = [each for each in found if not np.isnan(each)]
+    return float(np.mean(known)) if known else float("nan")
 
 
 def count_cells(
@@ -176,7 +177,7 @@ _PARAMETERS = """
 
 
 def _group_metric(
-    metric: str, how: str, summary: str, example: str, value: float = 0.5
+    metric: str, how: str, summary: str, example: str, value: float
 ) -> Callable[..., float]:
     """Return one of fairlearn's metrics: the rates of a metric, compared by difference or ratio."""
 
@@ -192,7 +193,7 @@ def _group_metric(
         check_choice(method, "method", METHODS)
         check_choice(agg, "agg", AGGREGATIONS)
         cells = count_cells(y_true, y_pred, sensitive_features, sample_weight)
-        return Rates.of(cells).compared(RATES[metric], how, method, agg)
+        return compare_rates(decision_rates(cells), metric, how, method, agg)
 
     group_metric.__name__ = group_metric.__qualname__ = f"{metric}_{how}"
     call = f"{group_metric.__name__}({example}, sensitive_features=[0, 0, 1, 1])"
@@ -200,43 +201,26 @@ def _group_metric(
     return group_metric
 
 
-demographic_parity_difference = _group_metric(
-    "demographic_parity",
-    "difference",
-    "Return the largest difference between groups in P(decision 1); 0 is parity.",
-    "[0, 1, 0, 1], [1, 1, 0, 1]",
+def _difference_and_ratio(
+    metric: str, rate: str, example: str, difference: float = 0.5, ratio: float = 0.5
+) -> tuple[Callable[..., float], Callable[..., float]]:
+    """Return both metrics of a rate, with an example of their values."""
+    largest = f"Return the largest difference between groups in {rate}; 0 is parity."
+    smallest = f"Return the smallest ratio between groups of {rate}; 1 is parity."
+    return (
+        _group_metric(metric, "difference", largest, example, difference),
+        _group_metric(metric, "ratio", smallest, example, ratio),
+    )
+
+
+demographic_parity_difference, demographic_parity_ratio = _difference_and_ratio(
+    "demographic_parity", "P(decision 1)", "[0, 1, 0, 1], [1, 1, 0, 1]"
 )
-demographic_parity_ratio = _group_metric(
-    "demographic_parity",
-    "ratio",
-    "Return the smallest ratio between groups of P(decision 1); 1 is parity.",
-    "[0, 1, 0, 1], [1, 1, 0, 1]",
+equal_opportunity_difference, equal_opportunity_ratio = _difference_and_ratio(
+    "equal_opportunity", "the true positive rate", "[1, 1, 1, 1], [1, 1, 0, 1]"
 )
-equal_opportunity_difference = _group_metric(
-    "equal_opportunity",
-    "difference",
-    "Return the largest difference between groups in the true positive rate.",
-    "[1, 1, 1, 1], [1, 1, 0, 1]",
-)
-equal_opportunity_ratio = _group_metric(
-    "equal_opportunity",
-    "ratio",
-    "Return the smallest ratio between groups of the true positive rate.",
-    "[1, 1, 1, 1], [1, 1, 0, 1]",
-)
-equalized_odds_difference = _group_metric(
-    "equalized_odds",
-    "difference",
-    "Return the larger of the differences in the true and in the false positive rate.",
-    "[1, 0, 1, 0], [1, 1, 1, 0]",
-    1.0,
-)
-equalized_odds_ratio = _group_metric(
-    "equalized_odds",
-    "ratio",
-    "Return the smaller of the ratios of the true and of the false positive rate.",
-    "[1, 0, 1, 0], [1, 1, 1, 0]",
-    0.0,
+equalized_odds_difference, equalized_odds_ratio = _difference_and_ratio(
+    "equalized_odds", "the true or the false positive rate", "[1, 0, 1, 0], [1, 1, 1, 0]", 1.0, 0.0
 )
 
 
@@ -248,7 +232,24 @@ def score_gap(
     sample_weight: Any = None,
     positive_level: Any = None,
 ) -> float:
-    """Return mean(p | z=1) − mean(p | z=0) of any scores; ``y_true`` is not used.
+    """Return mean(p | z=1) − mean(p | z=0) of any scores.
+
+    Parameters
+    ----------
+    y_true : ignored
+        For the signature of a metric.
+    y_pred : column of numbers
+        Scores.
+    sensitive_features : column
+        z, with two levels.
+    sample_weight : column, optional
+        Weights of the rows.
+    positive_level : optional
+        The level of z that counts as 1; 0/1 and booleans need none.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -280,6 +281,25 @@ def selection_rate_difference(
 
     A row is selected when its score exceeds the threshold; fairlearn's
     ``demographic_parity_difference`` is the absolute value of this on 0/1 predictions.
+
+    Parameters
+    ----------
+    y_true : ignored
+        For the signature of a metric.
+    y_pred : column of numbers
+        Scores.
+    sensitive_features : column
+        z, with two levels.
+    sample_weight : column, optional
+        Weights of the rows.
+    positive_level : optional
+        The level of z that counts as 1; 0/1 and booleans need none.
+    threshold : float, default=0.5
+        A row is selected when its score exceeds it.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

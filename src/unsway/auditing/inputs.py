@@ -13,6 +13,7 @@ from .._typing import Floats
 from ..checks import check_choice, check_integer, check_length, check_weights, read_column
 from ..effects.estimate import check_confidence, check_replicates
 from ..folds import hold_out
+from ..frames import plain
 from ..groups import Groups
 from ..outcome import Outcome
 from ..rows import Rows
@@ -53,6 +54,10 @@ class Settings:
                 f"max_rows_for_effects must be an integer of at least 100, or None; got {most!r}"
             )
         return cls(thresholds=check_thresholds(threshold), **given)
+
+    def named(self, *names: str) -> dict[str, Any]:
+        """Return some of the settings by name, ready for JSON."""
+        return {name: plain(getattr(self, name)) for name in names}
 
     @property
     def effect_options(self) -> dict[str, Any]:
@@ -101,14 +106,12 @@ def check_rows(
     )
     rows.outcome.check_present(weights, "y_true")
     groups.check_present(weights, "sensitive_features")
-    given: dict[str, Any] = {"y_true": y_true, **scores, "sensitive_features": sensitive_features}
-    given |= {"sample_weight": sample_weight}
     if X is not None:
         if row_count(X) != n_rows:
             raise ValueError(f"X has {row_count(X)} rows but y_true has {n_rows}; they must match")
         groups.refuse_in(X)
-        given["X"] = X
-    _check_index(given)
+    named = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "X": X}
+    _check_index({"y_true": y_true, **scores, **named})
     return rows, found
 
 

@@ -7,8 +7,9 @@ replicate is one pass over the rows that fills the same table again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,14 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..effects import Estimate
-from .group_metrics import RATES, Rates
+from .group_metrics import (
+    COMPARISONS,
+    RATES,
+    compare_rates,
+    decision_rates,
+    share,
+    with_overall,
+)
 
 #: Log-losses treat a score closer to 0 or 1 than this as this close, as scikit-learn does.
 TINY = float(np.finfo(np.float64).eps)
@@ -54,25 +62,14 @@ MEANINGS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Bins:
-    """Bins of the scores, those of scikit-learn's `calibration_curve`.
+def bin_edges(scores: Floats, n_bins: int, strategy: str) -> Floats:
+    """Return edges of bins of equal width, or with as many rows each.
 
-    `edges` has one more entry than there are bins; a score on an inner edge belongs to the lower
-    bin.
+    The bins are those of scikit-learn's `calibration_curve`: a score on an inner edge belongs to
+    the lower bin.
     """
-
-    edges: Floats
-
-    @classmethod
-    def of(cls, scores: Floats, n_bins: int, strategy: str) -> Bins:
-        """Return bins of equal width, or with as many rows each."""
-        steps = np.linspace(0, 1, n_bins + 1)
-        return cls(steps if strategy == "uniform" else np.percentile(scores, steps * 100))
-
-    def starts(self, scores: Floats) -> NDArray[np.intp]:
-        """Return where each bin begins among increasing scores."""
-        return np.append(0, np.searchsorted(scores, self.edges[1:-1], side="right"))
+    steps = np.linspace(0, 1, n_bins + 1)
+    return steps if strategy == "uniform" else np.percentile(scores, steps * 100)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +127,12 @@ class Tally:
 
     def totals(self) -> Floats:
         """Return the weights by [place, label]: overall, z=0, z=1."""
-        return _with_overall(self.weights.sum(axis=2))
+        return with_overall(self.weights.sum(axis=2))
 
     def sums(self) -> Floats:
         """Return sums of the functions of the score by [place, label, function]."""
         flat = self.weights.reshape(4, -1) @ self.sample.functions
-        return _with_overall(flat.reshape(2, 2, -1))
+        return with_overall(flat.reshape(2, 2, -1))
 
     def auc(self) -> Floats:
         """Return P(positive scores higher) + ½P(tie) by place; NaN where a class is absent."""
@@ -149,25 +146,15 @@ class Tally:
             [self.weights[..., :cut].sum(axis=2), self.weights[..., cut:].sum(axis=2)], axis=2
         )
 
-    def binned(self, bins: Bins) -> tuple[Floats, Floats, Floats]:
+    def binned(self, edges: Floats) -> tuple[Floats, Floats, Floats]:
         """Return weights, sums of scores and sums of labels by [place, bin]."""
-        starts = bins.starts(self.sample.scores)
+        starts = np.searchsorted(self.sample.scores, edges[1:-1], side="right")
         rows = self.weights.sum(axis=1)
-        parts = (rows, rows * self.sample.scores, self.weights[:, 1])
-        weight, score, label = (_with_overall(_segments(part, starts)) for part in parts)
-        return weight, score, label
-
-
-def _with_overall(by_group: Floats) -> Floats:
-    return np.concatenate([by_group.sum(axis=0, keepdims=True), by_group])
-
-
-def _segments(values: Floats, starts: NDArray[np.intp]) -> Floats:
-    """Return the sums from each start to the next; 0 where that is nothing."""
-    ends = np.append(starts[1:], values.shape[1])
-    return np.stack(
-        [values[:, start:end].sum(axis=1) for start, end in zip(starts, ends, strict=True)], axis=1
-    )
+        weight, score, label = (
+            np.stack([bin_.sum(axis=1) for bin_ in np.split(part, starts, axis=1)], axis=1)
+            for part in (rows, rows * self.sample.scores, self.weights[:, 1])
+        )
+        return with_overall(weight), with_overall(score), with_overall(label)
 
 
 def _auc(part: Floats) -> float:
@@ -192,30 +179,31 @@ class Key(NamedTuple):
 Values = dict[Key, float]
 
 
-def measure(tally: Tally, thresholds: Sequence[float], bins: Bins) -> Values:
+def measure(tally: Tally, thresholds: Sequence[float], edges: Floats) -> Values:
     """Return every metric of a tally; NaN where a group has no row that it needs.
 
     A metric of decisions has one value per threshold; a row is selected when its score exceeds it.
     """
-    found = _score_metrics(tally, bins)
+    found = _score_metrics(tally, edges)
     for name in ("base_rate", "mean_score", "auc", "calibration_error"):
         label = "score_gap" if name == "mean_score" else f"{name}_difference"
         found[Key(label, BETWEEN)] = found[Key(name, "z=1")] - found[Key(name, "z=0")]
     for threshold in thresholds:
-        cells = tally.decisions(threshold)
-        found |= _decision_metrics(cells, threshold)
+        rates = decision_rates(tally.decisions(threshold))
+        found |= _by_place(rates, threshold)
         for name in ("selection_rate", "recall", "false_positive_rate"):
-            low, high = (found[Key(name, place, threshold)] for place in PLACES[1:])
+            _, low, high = rates[name].tolist()
             found[Key(f"{name}_difference", BETWEEN, threshold)] = high - low
-        for name, value in Rates.of(cells).group_metrics().items():
-            found[Key(name, BETWEEN, threshold)] = value
+        for metric, how in product(RATES, COMPARISONS):
+            value = compare_rates(rates, metric, how)
+            found[Key(f"{metric}_{how}", BETWEEN, threshold)] = value
     return found
 
 
-def _score_metrics(tally: Tally, bins: Bins) -> Values:
+def _score_metrics(tally: Tally, edges: Floats) -> Values:
     totals, sums = tally.totals(), tally.sums()
     whole = totals.sum(axis=1)
-    weight, score, label = tally.binned(bins)
+    weight, score, label = tally.binned(edges)
     score_sum, log_p, log_q, square, distance = range(5)
     columns = {
         "base_rate": totals[:, 1] / whole,
@@ -228,25 +216,7 @@ def _score_metrics(tally: Tally, bins: Bins) -> Values:
     return _by_place(columns, None)
 
 
-def _decision_metrics(cells: Floats, threshold: float) -> Values:
-    by_place = np.concatenate([cells.sum(axis=0, keepdims=True), cells])
-    right = by_place[:, 0, 0] + by_place[:, 1, 1]
-    selected, whole = by_place[..., 1].sum(axis=1), by_place.sum(axis=(1, 2))
-    columns = {
-        "accuracy": right / whole,
-        "precision": _share(by_place[:, 1, 1], selected),
-        "recall": _share(by_place[:, 1, 1], by_place[:, 1].sum(axis=1)),
-        "false_positive_rate": _share(by_place[:, 0, 1], by_place[:, 0].sum(axis=1)),
-        "selection_rate": selected / whole,
-    }
-    return _by_place(columns, threshold)
-
-
-def _share(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
-
-
-def _by_place(columns: dict[str, Floats], threshold: float | None) -> Values:
+def _by_place(columns: Mapping[str, Floats], threshold: float | None) -> Values:
     return {
         Key(name, place, threshold): float(value)
         for name, values in columns.items()
@@ -254,24 +224,14 @@ def _by_place(columns: dict[str, Floats], threshold: float | None) -> Values:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """Metrics and calibration of resampled rows, as one line of numbers; it can be pickled."""
-
-    sample: Sample
-    thresholds: tuple[float, ...]
-    bins: Bins
-
-    def values(self) -> Values:
-        """Return the metrics of the rows as they are."""
-        return measure(self.sample.tally(), self.thresholds, self.bins)
-
-    def __call__(self, rows: Any) -> Floats:
-        """Return the metrics, then the share of positive labels by [place, bin]."""
-        tally = self.sample.tally(rows)
-        found = list(measure(tally, self.thresholds, self.bins).values())
-        weight, _, label = tally.binned(self.bins)
-        return np.concatenate([found, _share(label.ravel(), weight.ravel())])
+def resampled(
+    sample: Sample, thresholds: Sequence[float], edges: Floats, rows: NDArray[np.intp]
+) -> Floats:
+    """Return the metrics of resampled rows, then their shares of positive labels [place, bin]."""
+    tally = sample.tally(rows)
+    weight, _, label = tally.binned(edges)
+    values = list(measure(tally, thresholds, edges).values())
+    return np.concatenate([values, share(label.ravel(), weight.ravel())])
 
 
 def estimates(

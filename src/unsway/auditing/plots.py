@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,8 +46,8 @@ def plot_groups(found: Audit, ax: Any = None, *, metric: str = "selection_rate")
         ]
         if entries:
             drawn = True
-            label = f"{escape(short(level))} ({place})"
-            _error_bars(ax, [t for t, _ in entries], [each for _, each in entries], place, label)
+            thresholds, bars = zip(*entries, strict=True)
+            _draw_group(ax, thresholds, bars, place, level)
     if not drawn:
         raise ValueError(f"{metric!r} is no metric of decisions by group; try 'selection_rate'")
     ax.set(xlabel="threshold", ylabel=metric.replace("_", " "), xlim=(-0.02, 1.02))
@@ -68,8 +69,7 @@ def plot_calibration(found: Calibration, ax: Any = None) -> Any:
             strict=True,
         )  # fmt: skip
         bars = [Estimate(share, 0.0, low, high) for share, low, high in parts]
-        label = f"{escape(short(level))} ({place})"
-        _error_bars(ax, found.mean_score[row, keep].tolist(), bars, place, label)
+        _draw_group(ax, found.mean_score[row, keep].tolist(), bars, place, level)
     ax.set(xlabel="mean score", ylabel="share of positive labels")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.legend(frameon=False)
@@ -127,7 +127,8 @@ def _axes(ax: Any) -> Any:
     return pyplot.subplots(figsize=(6, 4), layout="constrained")[1]
 
 
-def _error_bars(ax: Any, x: list[Any], bars: list[Estimate], place: str, label: str) -> None:
+def _draw_group(ax: Any, x: Any, bars: Sequence[Estimate], place: str, level: str) -> None:
+    label = f"{escape(short(level))} ({place})"
     style = {"color": _COLOURS[place], "marker": _MARKERS[place], "capsize": 2, "label": label}
     ax.errorbar(x, [each.estimate for each in bars], yerr=_lengths(bars), **style)
 
@@ -137,7 +138,7 @@ def _across(ax: Any, bars: list[Estimate], y: Any, colour: str, marker: str, lab
     ax.errorbar([each.estimate for each in bars], y, xerr=_lengths(bars), **style)
 
 
-def _lengths(bars: list[Estimate]) -> Any:
+def _lengths(bars: Sequence[Estimate]) -> Any:
     """Return how far each interval reaches on either side; 0 where it is not known."""
     pairs = [(each.estimate - each.low, each.high - each.estimate) for each in bars]
     return np.clip(np.nan_to_num(np.array(pairs).T), 0, None)

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,14 @@ from .metrics import (
     BETWEEN,
     MEANINGS,
     PLACES,
-    Bins,
     Key,
-    Measurement,
     Sample,
     Tally,
-    Values,
+    bin_edges,
     estimates,
+    measure,
     percentiles,
+    resampled,
 )
 
 #: How a cell may begin that a spreadsheet would take for a formula.
@@ -173,10 +174,10 @@ class Calibration(Tabular):
 
     Examples
     --------
-    >>> from unsway.auditing.metrics import Bins, Sample
+    >>> from unsway.auditing.metrics import Sample, bin_edges
     >>> y, z = np.array([0.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
     >>> tally = Sample.of(y, np.array([0.2, 0.2, 0.9, 0.7]), z).tally()
-    >>> found = Calibration.of(tally, Bins.of(tally.sample.scores, 2, "uniform"), ("a", "b"))
+    >>> found = Calibration.of(tally, bin_edges(tally.sample.scores, 2, "uniform"), ("a", "b"))
     >>> found.mean_score[0].round(6).tolist(), found.positive_share[0].tolist()
     ([0.2, 0.8], [0.5, 1.0])
     """
@@ -193,20 +194,20 @@ class Calibration(Tabular):
     def of(
         cls,
         tally: Tally,
-        bins: Bins,
+        edges: Floats,
         levels: tuple[str, ...],
         replicates: Floats | None = None,
         confidence: float = 0.95,
     ) -> Calibration:
         """Return the curves, with intervals from replicates of the shares by [place, bin]."""
-        weight, score, label = tally.binned(bins)
+        weight, score, label = tally.binned(edges)
         low, high = np.full((2, *weight.shape), np.nan)
         if replicates is not None:
             ends = [percentiles(column, confidence) for column in replicates.T]
             low, high = (np.reshape(side, weight.shape) for side in zip(*ends, strict=True))
         with np.errstate(invalid="ignore"):
             return cls(
-                edges=bins.edges,
+                edges=edges,
                 weight=weight,
                 mean_score=score / weight,
                 positive_share=label / weight,
@@ -251,7 +252,7 @@ class Measured:
     same whatever the scores, so lines of two models are pairs.
     """
 
-    values: Values
+    scores: Floats = field(repr=False)
     metrics: MetricTable
     calibration: Calibration
     replicates: Floats | None = field(repr=False)
@@ -262,12 +263,11 @@ def measure_model(
 ) -> Measured:
     """Measure scores on all rows, and again on each resample within the groups."""
     sample = Sample.of(rows.y, p, rows.z, rows.weights)
-    bins = Bins.of(p, settings.calibration_bins, settings.calibration_strategy)
-    measurement = Measurement(sample, settings.thresholds, bins)
-    values, replicates = measurement.values(), None
+    edges = bin_edges(p, settings.calibration_bins, settings.calibration_strategy)
+    values, replicates = measure(sample.tally(), settings.thresholds, edges), None
     if settings.n_bootstrap:
         replicates = bootstrap(
-            measurement,
+            partial(resampled, sample, settings.thresholds, edges),
             rows.z,
             settings.n_bootstrap,
             seed=settings.random_state,
@@ -277,9 +277,9 @@ def measure_model(
     shares = None if replicates is None else replicates[:, len(values) :]
     level = settings.confidence
     return Measured(
-        values=values,
+        scores=p,
         metrics=MetricTable(entries=estimates(values, replicates, level), levels=rows.groups.names),
-        calibration=Calibration.of(sample.tally(), bins, rows.groups.names, shares, level),
+        calibration=Calibration.of(sample.tally(), edges, rows.groups.names, shares, level),
         replicates=replicates,
     )
 

@@ -35,7 +35,7 @@ TRUST_OF_SWEEP = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Judgement:
     """What is said of a direct effect left.
 
@@ -89,7 +89,8 @@ def judge(
     'the model still passes it on, 20% of it'
     """
     level, headline = _headline(left, direct, group, data)
-    return Judgement(level, headline, _meaning(left, direct, group, labels_told))
+    meaning = _meaning(left, direct, group, labels_told)
+    return Judgement(level=level, headline=headline, meaning=meaning)
 
 
 def labels_direct(total: float | None, explained: float | None) -> float | None:

@@ -60,7 +60,7 @@ def audit_page(facts: AuditFacts, title: str | None = None) -> Page:
 def _sections(facts: AuditFacts) -> Iterator[Section]:
     views = Views([facts])
     if facts.causal:
-        yield audit_effects(views)
+        yield audit_effects(facts)
     if facts.comparison:
         yield comparison_section(facts)
     yield groups_section(views)

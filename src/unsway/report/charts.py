@@ -16,6 +16,16 @@ from ..extras import load
 
 Rows = Sequence[Mapping[str, Any]]
 
+
+class _Altair:
+    """Altair, imported when a chart is drawn."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(load("altair", "report"), name)
+
+
+alt: Any = _Altair()
+
 #: The signal the slider sets.
 POSITION = "position"
 _HERE = f"datum.position == {POSITION}"
@@ -64,8 +74,8 @@ def palette() -> str:
 @lru_cache(maxsize=1)
 def script() -> str:
     """Return the script that draws the charts: Vega, Vega-Lite and Vega-Embed in one."""
-    altair, convert = load("altair", "report"), load("vl_convert", "report")
-    major, minor, *_ = altair.SCHEMA_VERSION.removeprefix("v").split(".")
+    convert = load("vl_convert", "report")
+    major, minor, *_ = alt.SCHEMA_VERSION.removeprefix("v").split(".")
     return str(convert.javascript_bundle(vl_version=f"{major}.{minor}"))
 
 
@@ -74,10 +84,9 @@ def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
 
     Rows have ``x``, ``y``, ``text`` and whether they are ``chosen``.
     """
-    alt = load("altair", "report")
-    base = _chart(alt).encode(
+    base = _chart().encode(
         x=_difference(alt.X, "x", _reach(rows, ("x",), zero=True), x),
-        y=alt.Y("y:Q", title=y, scale=_scale(alt, _reach(rows, ("y",)))),
+        y=alt.Y("y:Q", title=y, scale=_scale(_reach(rows, ("y",)))),
         tooltip=["strength:Q", alt.Tooltip("text:N", title="points, then " + y)],
     )
     line = base.mark_line(color=SOFT, strokeWidth=1).encode(order="position:Q")
@@ -86,16 +95,15 @@ def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
         size=260, color=THREE, strokeWidth=2, shape="square", filled=False, opacity=1
     )
     here = base.transform_filter(_HERE).mark_circle(size=170, color=TWO, opacity=1)
-    return _finish(_zero(alt, "x") + line + dots + here + chosen, 300, rows, start)
+    return _finish(_zero("x") + line + dots + here + chosen, 300, rows, start)
 
 
 def along(rows: Rows, start: int) -> dict[str, Any]:
     """Draw the direct effect left with its interval along the strength."""
-    alt = load("altair", "report")
     title = "direct effect left, points"
     reach = _reach(rows, ("low", "high", "estimate"), zero=True)
-    strengths = _scale(alt, _reach(rows, ("strength",), margin=0.02))
-    base = _chart(alt).encode(x=alt.X("strength:Q", title="strength", scale=strengths))
+    strengths = _scale(_reach(rows, ("strength",), margin=0.02))
+    base = _chart().encode(x=alt.X("strength:Q", title="strength", scale=strengths))
     ends = {"y": _difference(alt.Y, "low", reach, title), "y2": "high:Q"}
     band = base.mark_area(color=ONE, opacity=0.18).encode(**ends)
     value = base.encode(
@@ -106,7 +114,7 @@ def along(rows: Rows, start: int) -> dict[str, Any]:
     dots = value.mark_circle(size=36, color=ONE, opacity=1)
     here = base.transform_filter(_HERE).mark_rule(color=TWO, strokeWidth=1.5).encode(**ends)
     dot = value.transform_filter(_HERE).mark_circle(size=170, color=TWO, opacity=1)
-    return _finish(band + _zero(alt, "y") + line + dots + here + dot, 260, rows, start)
+    return _finish(band + _zero("y") + line + dots + here + dot, 260, rows, start)
 
 
 def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
@@ -115,17 +123,16 @@ def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
     Rows have ``of``, ``way``, ``begin``, ``end`` and a ``label`` that stands ``at`` a place, in the
     ``middle`` or at a ``side``; bars follow one another.
     """
-    alt = load("altair", "report")
     titles = {"of": "gap of", "way": "goes", "label": "size"}
-    base = _chart(alt, start).encode(
-        y=alt.Y("of:N", sort=None, title=None, axis=_names(alt)),
+    base = _chart(start).encode(
+        y=alt.Y("of:N", sort=None, title=None, axis=_names()),
         tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()],
     )
     reach = _reach(rows, ("begin", "end"), zero=True, margin=0.22)
     bars = base.mark_bar(height=28).encode(
         x=_difference(alt.X, "begin", reach),
         x2="end:Q",
-        color=_colour(alt, "way", _unique(rows, "way"), (THREE, FOUR)),
+        color=_colour("way", _unique(rows, "way"), (THREE, FOUR)),
     )
     inside, right, left = (
         base.transform_filter(f"datum.side == '{side}'")
@@ -135,24 +142,21 @@ def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
             ("middle", "center", 0, PAPER), ("right", "left", 6, INK), ("left", "right", -6, INK)
         )
     )  # fmt: skip
-    return _finish(
-        bars + _zero(alt, "x") + inside + right + left, _tall(rows, "of", 46), rows, start
-    )
+    return _finish(bars + _zero("x") + inside + right + left, _tall(rows, "of", 46), rows, start)
 
 
 def forest(rows: Rows) -> dict[str, Any]:
     """Draw estimates with their intervals, one below the other, in one colour per kind."""
-    alt = load("altair", "report")
     kinds = _unique(rows, "kind")
-    base = _chart(alt).encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=_names(alt, split=True)),
-        color=_colour(alt, "kind", kinds, (INK, THREE, FOUR, SOFT), legend=False),
+    base = _chart().encode(
+        y=alt.Y("name:N", sort=None, title=None, axis=_names(split=True)),
+        color=_colour("kind", kinds, (INK, THREE, FOUR, SOFT), legend=False),
         tooltip=["name:N", alt.Tooltip("text:N", title="points")],
     )
     reach = _reach(rows, ("low", "high", "estimate"), zero=True)
     line = base.mark_rule(strokeWidth=2).encode(x=_difference(alt.X, "low", reach), x2="high:Q")
     dot = base.mark_circle(size=70, opacity=1).encode(x=_difference(alt.X, "estimate", reach))
-    return _finish(_zero(alt, "x") + line + dot, _tall(rows, "name", 32), rows, None)
+    return _finish(_zero("x") + line + dot, _tall(rows, "name", 32), rows, None)
 
 
 def groups(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[str, Any]:
@@ -160,12 +164,11 @@ def groups(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[s
 
     ``names`` are those of z = 0 and z = 1, which have their colours whichever rows there are.
     """
-    alt = load("altair", "report")
-    look = _look(alt, "group", names, GROUPS)
-    base = _chart(alt, start).encode(
-        y=alt.Y("measure:N", sort=None, title=None, axis=_names(alt, grid=True)),
+    look = _look("group", names, GROUPS)
+    base = _chart(start).encode(
+        y=alt.Y("measure:N", sort=None, title=None, axis=_names(grid=True)),
         yOffset=alt.YOffset("group:N", sort=names, scale=alt.Scale(paddingOuter=0.6)),
-        tooltip=["measure:N", "group:N", *_decimals(alt, 4, "estimate", "low", "high")],
+        tooltip=["measure:N", "group:N", *_decimals(4, "estimate", "low", "high")],
     )
     line = base.mark_rule(strokeWidth=1.5).encode(
         x=_share(alt.X, "low", title=None), x2="high:Q", color=look["color"]
@@ -178,35 +181,33 @@ def groups(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[s
 
 def calibration(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[str, Any]:
     """Draw the share of positive labels against the mean score, a curve per group."""
-    alt = load("altair", "report")
-    look = _look(alt, "group", names, GROUPS)
+    look = _look("group", names, GROUPS)
     x = _share(alt.X, "score", title="mean score in the bin")
     share = _share(alt.Y, "share", title="share of positive labels")
-    ends = _values(alt, {"score": 0, "share": 0}, {"score": 1, "share": 1})
+    ends = _values({"score": 0, "share": 0}, {"score": 1, "share": 1})
     diagonal = (
         alt.Chart(ends)
         .mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
         .encode(x=x, y=_share(alt.Y, "share"))
     )
-    base = _chart(alt, start)
+    base = _chart(start)
     curve = base.encode(x=x, color=look["color"])
     whiskers = curve.mark_rule(strokeWidth=1, opacity=0.6).encode(
         y=_share(alt.Y, "low"), y2="high:Q"
     )
     lines = curve.mark_line(strokeWidth=1.5).encode(y=share, order="score:Q")
-    tips = ["group:N", *_decimals(alt, 3, "score", "share"), alt.Tooltip("rows:Q", format=",.0f")]
+    tips = ["group:N", *_decimals(3, "score", "share"), alt.Tooltip("rows:Q", format=",.0f")]
     dots = base.mark_point(size=60, filled=True, opacity=1).encode(
         x=x, y=share, tooltip=tips, **look
     )
     return _finish(diagonal + whiskers + lines + dots, 320, rows, start)
 
 
-def curves(rows: Rows, start: int | None = None) -> dict[str, Any]:
+def curves(rows: Rows) -> dict[str, Any]:
     """Draw an effect along the propensity, a curve with its band for each of several outcomes."""
-    alt = load("altair", "report")
-    base = _chart(alt, start).encode(
+    base = _chart().encode(
         x=_share(alt.X, "b", title="propensity score b"),
-        color=_colour(alt, "of", _unique(rows, "of"), (SOFT, FOUR, ONE)),
+        color=_colour("of", _unique(rows, "of"), (SOFT, FOUR, ONE)),
     )
     reach, title = _reach(rows, ("low", "high", "y"), zero=True), "direct effect, points"
     band = base.mark_area(opacity=0.18).encode(
@@ -214,58 +215,56 @@ def curves(rows: Rows, start: int | None = None) -> dict[str, Any]:
     )
     line = base.mark_line(strokeWidth=2).encode(
         y=_difference(alt.Y, "y", reach, title),
-        tooltip=["of:N", *_decimals(alt, 2, "b"), alt.Tooltip("text:N", title="points")],
+        tooltip=["of:N", *_decimals(2, "b"), alt.Tooltip("text:N", title="points")],
     )
-    return _finish(band + _zero(alt, "y") + line, 260, rows, start)
+    return _finish(band + _zero("y") + line, 260, rows, None)
 
 
 def overlap(rows: Rows, names: Sequence[str], bounds: Sequence[float]) -> dict[str, Any]:
     """Draw the groups' histograms of the propensity, one upwards and the other downwards."""
-    alt = load("altair", "report")
     reach = max((abs(row["height"]) for row in rows), default=1.0) * 1.05 or 1.0
     both_ways = alt.Scale(domain=[-reach, reach], nice=False)
     sizes = alt.Axis(labelExpr="format(abs(datum.value), '~g')", tickCount=5)
     bars = (
-        _chart(alt)
+        _chart()
         .mark_bar(stroke=PAPER, strokeWidth=0.5)
         .encode(
             x=_share(alt.X, "low", title="propensity score b"),
             x2="high:Q",
             y=alt.Y("height:Q", scale=both_ways, title="density", axis=sizes),
             y2=alt.datum(0),
-            color=_colour(alt, "group", names, GROUPS),
+            color=_colour("group", names, GROUPS),
             tooltip=[
                 "group:N",
                 alt.Tooltip("low:Q", title="from", format=".2f"),
                 alt.Tooltip("high:Q", title="to", format=".2f"),
-                *_decimals(alt, 3, "density"),
+                *_decimals(3, "density"),
             ],
         )
     )
-    return _finish(bars + _limits(alt, *bounds), 260, rows, None)
+    return _finish(bars + _limits(*bounds), 260, rows, None)
 
 
 def balance(rows: Rows, limit: float) -> dict[str, Any]:
     """Draw a love plot: standardised differences by column, a mark per weighting."""
-    alt = load("altair", "report")
     scale = alt.Scale(domain=_reach(rows, ("size",), zero=True), nice=False)
     marks = (
-        _chart(alt)
+        _chart()
         .mark_point(size=60, filled=True, opacity=1)
         .encode(
             x=alt.X("size:Q", title="absolute standardised difference", scale=scale),
-            y=alt.Y("column:N", sort=None, title=None, axis=_names(alt, grid=True)),
-            tooltip=["column:N", "weighting:N", *_decimals(alt, 3, "size")],
-            **_look(alt, "weighting", _unique(rows, "weighting"), (TWO, ONE, THREE, FOUR)),
+            y=alt.Y("column:N", sort=None, title=None, axis=_names(grid=True)),
+            tooltip=["column:N", "weighting:N", *_decimals(3, "size")],
+            **_look("weighting", _unique(rows, "weighting"), (TWO, ONE, THREE, FOUR)),
         )
     )
-    return _finish(_limits(alt, limit) + marks, _tall(rows, "column", 20), rows, None)
+    return _finish(_limits(limit) + marks, _tall(rows, "column", 20), rows, None)
 
 
 # --- what they share ------------------------------------------------------------------------------
 
 
-def _values(alt: Any, *rows: Mapping[str, Any]) -> Any:
+def _values(*rows: Mapping[str, Any]) -> Any:
     """Return a few rows of a chart's own: a line, a limit."""
     return alt.Data(values=list(rows))
 
@@ -275,7 +274,7 @@ def _digits(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def _chart(alt: Any, start: int | None = None) -> Any:
+def _chart(start: int | None = None) -> Any:
     """Return a chart of the rows at the slider's position, or of all where nothing moves.
 
     `_finish` puts the rows in, past Altair's slow checks.
@@ -284,24 +283,22 @@ def _chart(alt: Any, start: int | None = None) -> Any:
     return chart if start is None else chart.transform_filter(_HERE)
 
 
-def _scale(alt: Any, reach: Sequence[float]) -> Any:
+def _scale(reach: Sequence[float]) -> Any:
     return alt.Scale(domain=reach, nice=False, zero=False)
 
 
 def _difference(channel: Any, field: str, reach: Sequence[float], title: str = _DIFFERENCE) -> Any:
     """Return an axis of differences, its numbers in percentage points."""
-    alt = load("altair", "report")
     axis = alt.Axis(labelExpr=_POINTS)
-    return channel(f"{field}:Q", title=title, scale=_scale(alt, reach), axis=axis)
+    return channel(f"{field}:Q", title=title, scale=_scale(reach), axis=axis)
 
 
 def _share(channel: Any, field: str, **options: Any) -> Any:
     """Return an axis from 0 to 1."""
-    scale = load("altair", "report").Scale(domain=[0, 1], nice=False)
-    return channel(f"{field}:Q", scale=scale, **options)
+    return channel(f"{field}:Q", scale=alt.Scale(domain=[0, 1], nice=False), **options)
 
 
-def _names(alt: Any, grid: bool = False, split: bool = False) -> Any:
+def _names(grid: bool = False, split: bool = False) -> Any:
     """Return an axis of names; long ones end in an ellipsis, or go on below after a comma."""
     return alt.Axis(
         labelLimit=170,
@@ -316,41 +313,41 @@ def _names(alt: Any, grid: bool = False, split: bool = False) -> Any:
     )
 
 
-def _legend(alt: Any, names: Sequence[str]) -> Any:
+def _legend(names: Sequence[str]) -> Any:
     """Return a legend above the chart: one line where a phone has room for it, else a list."""
     one_line = sum(map(len, names)) + 4 * len(names) <= 46
     return alt.Legend(title=None, orient="top", columns=0 if one_line else 1)
 
 
 def _colour(
-    alt: Any, field: str, names: Sequence[str], colours: Sequence[str], *, legend: bool = True
+    field: str, names: Sequence[str], colours: Sequence[str], *, legend: bool = True
 ) -> Any:
     scale = alt.Scale(domain=names, range=colours[: len(names)])
-    return alt.Color(f"{field}:N", scale=scale, legend=_legend(alt, names) if legend else None)
+    return alt.Color(f"{field}:N", scale=scale, legend=_legend(names) if legend else None)
 
 
-def _look(alt: Any, field: str, names: Sequence[str], colours: Sequence[str]) -> dict[str, Any]:
+def _look(field: str, names: Sequence[str], colours: Sequence[str]) -> dict[str, Any]:
     """Return colour and shape of groups, so that neither alone has to tell them apart."""
     shapes = alt.Scale(domain=names, range=SHAPES[: len(names)])
     return {
-        "color": _colour(alt, field, names, colours),
-        "shape": alt.Shape(f"{field}:N", scale=shapes, legend=_legend(alt, names)),
+        "color": _colour(field, names, colours),
+        "shape": alt.Shape(f"{field}:N", scale=shapes, legend=_legend(names)),
     }
 
 
-def _decimals(alt: Any, decimals: int, *fields: str) -> list[Any]:
+def _decimals(decimals: int, *fields: str) -> list[Any]:
     """Return numbers for a tooltip."""
     return [alt.Tooltip(f"{field}:Q", format=f".{decimals}f") for field in fields]
 
 
-def _limits(alt: Any, *values: float) -> Any:
+def _limits(*values: float) -> Any:
     """Return dotted lines across a chart."""
-    chart = alt.Chart(_values(alt, *({"limit": value} for value in values)))
+    chart = alt.Chart(_values(*({"limit": value} for value in values)))
     return chart.mark_rule(color=SOFT, strokeDash=[2, 3]).encode(x="limit:Q")
 
 
-def _zero(alt: Any, channel: str) -> Any:
-    rule = alt.Chart(_values(alt, {})).mark_rule(color=SOFT, strokeWidth=1)
+def _zero(channel: str) -> Any:
+    rule = alt.Chart(_values({})).mark_rule(color=SOFT, strokeWidth=1)
     return rule.encode(**{channel: alt.datum(0)})
 
 
@@ -377,7 +374,6 @@ def _reach(
 
 def _finish(chart: Any, height: int, rows: Rows, start: int | None) -> dict[str, Any]:
     """Return the chart as Vega-Lite, as wide as its place, in the page's type and colours."""
-    alt = load("altair", "report")
     chart = chart.properties(width="container", height=height, background="transparent")
     if start is not None:
         chart = chart.add_params(alt.param(name=POSITION, value=start))

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..auditing.numbers import number, points
 from . import charts
-from .facts import NOTHING, AnyViews, AuditFacts, PointFacts, View, Views
-from .html import Block, Chart, Moving, Section, Table
+from .facts import NOTHING, AnyViews, AuditFacts, PointFacts, View, Views, numbers_of
+from .html import Block, Chart, Section, Table
 from .words import estimate, interval, shown
 
 #: Effects in the order of their table: what kind they are and what they say.
@@ -25,24 +25,22 @@ EFFECTS = {
 THROUGH, DIRECT = "through the covariates", "directly"
 
 
-def audit_effects(views: Views[AuditFacts]) -> Section:
+def audit_effects(audit: AuditFacts) -> Section:
     """Show both parts of the gap, and all that an audit knows of the effects."""
-    first = views.first
-
-    def cell(name: str, on: str) -> str | Moving:
-        return views.text(lambda audit: estimate(audit.effect(name, on)))
-
     table = Table(
         "Effects on labels and scores, in percentage points",
         ("effect", "on the labels", "on the scores"),
-        [(label, cell(name, "labels"), cell(name, "scores")) for name, label in _known(first)],
+        [
+            (label, *(estimate(audit.effect(name, on)) for on in ("labels", "scores")))
+            for name, label in _known(audit)
+        ],
     )
-    forest = _forest(first, f"{first.settings['confidence']:.0%}", table)
-    through = views.text(lambda audit: estimate(audit.effect("explained")))
+    forest = _forest(audit, f"{audit.settings['confidence']:.0%}", table)
+    split = _decomposition(Views([audit]), estimate(audit.effect("explained")))
     return _section(
-        first,
-        f"{shown(first.sensitive)} itself does, those columns held fixed",
-        [_decomposition(views, through), forest, *_curves(views), *_surrogate(first)],
+        audit,
+        f"{shown(audit.sensitive)} itself does, those columns held fixed",
+        [split, forest, *_curves(audit), *_surrogate(audit)],
     )
 
 
@@ -72,22 +70,21 @@ def _section(first: View, itself: str, blocks: Sequence[Block]) -> Section:
     )
 
 
-def _decomposition(views: AnyViews, through: str | Moving) -> Chart:
+def _decomposition(views: AnyViews, through: str) -> Chart:
     """Draw the gap of labels and scores, split in two."""
-
-    def cell(of: str, part: int) -> str | Moving:
-        return views.text(lambda view: estimate(_gaps(view)[of][part]))
-
     return Chart(
         "decomposition",
         "The gap between the groups, split in two",
         "Two bars, the gap in the labels and the gap in the scores; each begins with the part that "
         "goes through the covariates and ends with the part that goes directly.",
         charts.decomposition(views.rows(_bars), views.position),
-        Table(
+        views.table(
             "The gap in percentage points, split in two",
             ("gap of", "whole", THROUGH, DIRECT),
-            [(of, cell(of, 0), through, cell(of, 1)) for of in ("labels", "scores")],
+            lambda view: [
+                (of, estimate(whole), through, estimate(direct))
+                for of, (whole, direct) in _gaps(view).items()
+            ],
         ),
     )
 
@@ -132,7 +129,7 @@ def _forest(view: View, whose: str, table: Table, more: str = "") -> Chart:
             "name": label,
             "kind": EFFECTS[name][0],
             "text": estimate(view.effect(name)),
-            **{key: view.effect(name)[key] for key in ("estimate", "low", "high")},
+            **numbers_of(view.effect(name)),
         }
         for name, label in _known(view)
     ]
@@ -146,23 +143,19 @@ def _forest(view: View, whose: str, table: Table, more: str = "") -> Chart:
     )
 
 
-def _curves(views: Views[AuditFacts]) -> Iterator[Chart]:
-    rows = views.rows(lambda audit: map(_on_curve, audit.causal.get("curves") or ()))
+def _curves(audit: AuditFacts) -> Iterator[Chart]:
+    rows = [_on_curve(row) for row in audit.causal.get("curves") or ()]
     if not rows:
         return
-    cells = [
-        (row["of"], number(row["b"], 2), row["text"], interval(row))
-        for row in rows
-        if row["position"] == views.start
-    ]
+    cells = [(row["of"], number(row["b"], 2), row["text"], interval(row)) for row in rows]
     yield Chart(
         "curves",
         "The direct effect along the propensity, with simultaneous bands",
         "Two curves with bands, the direct effect on the labels and on the scores, against how "
         "likely z = 1 is given the covariates; zero is no effect.",
-        charts.curves(rows, views.position),
+        charts.curves(rows),
         Table(
-            "The direct effect along the propensity, in percentage points" + views.when,
+            "The direct effect along the propensity, in percentage points",
             ("of", "propensity", "effect", "band"),
             cells[:: max(1, len(cells) // 60)],
         ),
@@ -171,7 +164,7 @@ def _curves(views: Views[AuditFacts]) -> Iterator[Chart]:
 
 def _on_curve(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "of": "labels" if row["on"] == "labels" else "scores",
+        "of": row["on"],
         "b": row["b"],
         "y": row["estimate"],
         "low": row["band_low"],

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from ..auditing.verdict import labels_direct
 from ..sweeps import Choice, Frontier
-from .html import Moving
+from .html import Moving, Table
 from .words import group_name
 
 #: The forms of `Audit.to_dict` the report can read.
@@ -22,6 +22,11 @@ NOTHING: Mapping[str, Any] = {"estimate": None, "low": None, "high": None, "se":
 LEFT = "direct_effect_left"
 #: Parts of the rows to judge by, best first.
 JUDGED = ("test", "validation", "train")
+
+
+def numbers_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an estimate and the ends of its interval, as charts draw them."""
+    return {name: row[name] for name in ("estimate", "low", "high")}
 
 
 class _Judged(ABC):
@@ -46,7 +51,7 @@ class _Judged(ABC):
         return labels_direct(self.effect("total")["estimate"], self.effect("explained")["estimate"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AuditFacts(_Judged):
     """What an audit found, by name.
 
@@ -174,40 +179,21 @@ class PointFacts(_Judged):
         return (self.effects.get(name) if on == "labels" else None) or NOTHING
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FrontierFacts:
-    """What a frontier found, by name.
+    """A frontier and the choice that was made from it.
 
     Parameters
     ----------
+    frontier : Frontier
+    choice : Choice or None
     points : sequence of PointFacts
         The strengths that were fitted, in increasing order.
-    parts : sequence of str
-        The parts of the rows there are figures of.
-    about : mapping
-        Facts about each part: counts, and the effects of z on the labels.
-    failed : mapping of float to str
-        Strengths that were not fitted, and why.
-    made_of : mapping
-        Estimator, settings, data and versions.
-    notes : sequence of str
-    chosen : int, optional
-        Place of the strength that was chosen.
-    rule : str
-        Why it was.
-    chosen_on : str
-        The part of the rows the rule looked at.
     """
 
-    points: Sequence[PointFacts]
-    parts: Sequence[str]
-    about: Mapping[str, Mapping[str, Any]] = field(repr=False)
-    failed: Mapping[float, str]
-    made_of: Mapping[str, Any] = field(repr=False)
-    notes: Sequence[str]
-    chosen: int | None
-    rule: str
-    chosen_on: str
+    frontier: Frontier
+    choice: Choice | None
+    points: Sequence[PointFacts] = field(repr=False)
 
     @classmethod
     def of(cls, frontier: Any, choice: Any = None) -> FrontierFacts:
@@ -216,40 +202,39 @@ class FrontierFacts:
             raise TypeError(f"frontier must be a Frontier; got {type(frontier).__name__}")
         if choice is not None and not isinstance(choice, Choice):
             raise TypeError(f"choice must be a Choice; got {type(choice).__name__}")
-        fine = [point for point in frontier.points if not point.error]
-        if not fine:
+        fitted = {
+            point.strength: point.to_dict()["parts"] for point in frontier.points if not point.error
+        }
+        if not fitted:
             raise ValueError("no strength of the frontier was fitted without an error")
-        strengths = [point.strength for point in fine]
-        if choice is not None and choice.strength not in strengths:
+        if choice is not None and choice.strength not in fitted:
             raise ValueError(f"choice has strength {choice.strength:g}, which the frontier lacks")
-        figures = [point.to_dict()["parts"] for point in fine]
-        part = _judged_part(figures[0], frontier.part_names)
+        first, figures = next(iter(fitted.items()))
+        part = _judged_part(figures, frontier.part_names)
         effects = frontier.parts.get(part, {}).get("effects", {})
-        groups = _group_names(_levels(frontier, strengths[0]))
-        return cls(
-            points=[
-                PointFacts(strength, each, part, effects, groups)
-                for strength, each in zip(strengths, figures, strict=True)
-            ],
-            parts=[name for name in reversed(JUDGED) if name in frontier.part_names],
-            about=frontier.parts,
-            failed={point.strength: point.error for point in frontier.points if point.error},
-            made_of=frontier.fingerprint,
-            notes=frontier.notes,
-            chosen=None if choice is None else strengths.index(choice.strength),
-            rule="" if choice is None else choice.rule,
-            chosen_on="" if choice is None else choice.part,
-        )
+        groups = _group_names(_levels(frontier, first))
+        points = [PointFacts(*each, part, effects, groups) for each in fitted.items()]
+        return cls(frontier=frontier, choice=choice, points=points)
 
     @property
     def strengths(self) -> list[float]:
-        """Those that were fitted."""
+        """The strengths that were fitted."""
         return [point.strength for point in self.points]
 
     @property
+    def chosen(self) -> int | None:
+        """The position of the strength that was chosen."""
+        return None if self.choice is None else self.strengths.index(self.choice.strength)
+
+    @property
     def part(self) -> str:
-        """The part to judge by."""
+        """The part of the rows to judge by."""
         return self.points[0].part
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts of the rows that have figures, training rows first."""
+        return [name for name in reversed(JUDGED) if name in self.frontier.part_names]
 
 
 def _judged_part(figures: Mapping[str, Mapping[str, Any]], parts: Sequence[str]) -> str:
@@ -319,8 +304,18 @@ class Views(Generic[V]):
 
     def text(self, write: Callable[[V], str]) -> str | Moving:
         """Return a text of the result, or of each where they differ."""
-        texts = [write(each) for each in self.each]
-        return texts[0] if len(set(texts)) == 1 else Moving(texts, self.start)
+        return self._join([write(each) for each in self.each])
+
+    def table(
+        self, caption: str, columns: Sequence[str], rows: Callable[[V], Iterable[Sequence[str]]]
+    ) -> Table:
+        """Return a table of the result; a cell has a text of each result where they differ."""
+        tables = [list(rows(each)) for each in self.each]
+        lines = [zip(*lines, strict=True) for lines in zip(*tables, strict=True)]
+        return Table(caption, columns, [[self._join(cell) for cell in line] for line in lines])
+
+    def _join(self, texts: Sequence[str]) -> str | Moving:
+        return texts[0] if len(set(texts)) == 1 else Moving(list(texts), self.start)
 
     def rows(self, make: Callable[[V], Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
         """Return the rows of a chart with the position each belongs to."""

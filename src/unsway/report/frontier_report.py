@@ -13,7 +13,7 @@ from . import charts
 from .data_sections import closing_sections, data_sections
 from .effect_sections import sweep_effects
 from .facts import LEFT, AuditFacts, FrontierFacts, PointFacts, Views
-from .html import Block, Chart, Check, Headline, Moving, Page, Section, Slider, Table
+from .html import Chart, Check, Headline, Page, Section, Slider, Table
 from .score_sections import KEY, MEASURES, calibration_section, groups_section, key_numbers, writer
 from .words import count, estimate, interval, percent, shown
 
@@ -60,8 +60,8 @@ def frontier_page(
     views = Views(facts.points, facts.chosen or 0)
     known = next((audit for audit in audits if audit.causal), None)
     low, high = facts.strengths[0], facts.strengths[-1]
-    rows = facts.about.get(facts.part, {}).get("rows")
-    estimator = facts.made_of.get("estimator", {}).get("class")
+    rows = facts.frontier.parts.get(facts.part, {}).get("rows")
+    estimator = facts.frontier.fingerprint.get("estimator", {}).get("class")
     named = f"What fairness costs: {shown(estimator)}" if estimator else "What fairness costs"
     plain = {
         name: f"{writer(MEASURES[name])(facts.points[0].value(name))} at strength {low:g}"
@@ -133,8 +133,9 @@ def _headline(facts: FrontierFacts, views: Views[PointFacts], data: str) -> Head
 
 def _sentences(facts: FrontierFacts, point: PointFacts, meaning: str) -> Iterator[str]:
     low, high = point.groups
-    is_chosen = facts.chosen is not None and point is facts.points[facts.chosen]
-    chosen = f" (the one chosen; rule: {facts.rule})" if is_chosen else ""
+    chosen = ""
+    if facts.choice is not None and point.strength == facts.choice.strength:
+        chosen = f" (the one chosen; rule: {facts.choice.rule})"
     yield (
         f"At strength {point.strength:g}{chosen} the mean score of {high} less that of {low} is "
         f"{points(point.value('score_gap'))} percentage points on the {point.part} rows."
@@ -159,25 +160,26 @@ def _tradeoff_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section
     """Show what every strength costs and what it leaves."""
     known = views.first.left["estimate"] is not None
     marked = "" if facts.chosen is None else " The square marks the strength that was chosen."
-    blocks: list[Block] = [_tradeoff(facts, views, known, marked)]
+    blocks = [_tradeoff(facts, views, known, marked), *([_along(views)] if known else [])]
     return Section(
         "tradeoff",
         "What fairness costs",
         "Each dot is a model of its own; the large one is the strength the slider stands at. More "
         "strength takes more of the direct effect out, and past zero it takes too "
         f"much.{marked}",
-        [*blocks, _along(views)] if known else blocks,
+        blocks,
     )
 
 
 def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marked: str) -> Chart:
     what = "direct effect left" if known else "gap of the scores"
-    rows = []
-    for place, point in enumerate(facts.points):
+
+    def drawn(point: PointFacts) -> Iterator[dict[str, Any]]:
         x, y = point.value(LEFT if known else "score_gap"), point.value("accuracy")
-        text, chosen = f"{points(x)}, {number(y)}", place == facts.chosen
-        rows.append({"strength": point.strength, "position": place, "x": x, "y": y,
-                     "chosen": chosen, "text": text})  # fmt: skip
+        chosen = facts.choice is not None and point.strength == facts.choice.strength
+        text = f"{points(x)}, {number(y)}"
+        yield {"strength": point.strength, "x": x, "y": y, "chosen": chosen, "text": text}
+
     kept = {
         name: label
         for name, label in MEASURES.items()
@@ -196,7 +198,7 @@ def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marke
         f"Accuracy against the {what}",
         f"A dot per strength, joined in their order: accuracy upwards, {what} to the right, "
         f"with a line at zero.{marked}",
-        charts.tradeoff(rows, f"{what}, points", "accuracy", views.start),
+        charts.tradeoff(views.rows(drawn), f"{what}, points", "accuracy", views.start),
         table,
     )
 
@@ -224,18 +226,17 @@ def _along(views: Views[PointFacts]) -> Chart:
 
 def _parts_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
     """Show the figures of the slider's strength on every part of the rows."""
-
-    def cell(name: str, part: str) -> str | Moving:
-        write = writer(MEASURES[name])
-        return views.text(lambda point: write(point.value(name, part)))
-
-    table = Table(
+    kept = {
+        name: label
+        for name, label in MEASURES.items()
+        if any(views.first.value(name, part) is not None for part in facts.parts)
+    }
+    table = views.table(
         "Measures of the model at this strength",
         ("measure", *(f"{part} rows" for part in facts.parts)),
-        [
-            (label, *(cell(name, part) for part in facts.parts))
-            for name, label in MEASURES.items()
-            if any(views.first.value(name, part) is not None for part in facts.parts)
+        lambda point: [
+            (label, *(writer(label)(point.value(name, part)) for part in facts.parts))
+            for name, label in kept.items()
         ],
     )
     return Section(
@@ -251,20 +252,21 @@ def _parts_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
 
 
 def _checked(facts: FrontierFacts) -> Iterator[Check]:
-    if facts.chosen is not None and facts.chosen_on != facts.part:
+    if facts.choice is not None and facts.choice.part != facts.part:
         yield Check(
             "good",
-            f"The strength was chosen on the {facts.chosen_on} rows and is judged on the "
+            f"The strength was chosen on the {facts.choice.part} rows and is judged on the "
             f"{facts.part} rows.",
         )
 
 
 def _notes(facts: FrontierFacts, known: AuditFacts | None) -> Iterator[str]:
     """Yield what a reader should keep in mind."""
-    yield from facts.notes
-    for strength, error in facts.failed.items():
-        yield f"strength {strength:g} failed: {error}"
-    if facts.chosen is not None and facts.chosen_on == facts.part:
+    yield from facts.frontier.notes
+    for failed in facts.frontier.points:
+        if failed.error:
+            yield f"strength {failed.strength:g} failed: {failed.error}"
+    if facts.choice is not None and facts.choice.part == facts.part:
         yield (
             f"the strength was chosen on the {facts.part} rows, on which it is judged here: its "
             "figures look a little too good"
@@ -280,12 +282,12 @@ def _notes(facts: FrontierFacts, known: AuditFacts | None) -> Iterator[str]:
 
 def _settings(facts: FrontierFacts) -> Iterator[tuple[str, Any]]:
     group = facts.points[0].groups[1]
-    if facts.rule:
-        yield "chosen by", facts.rule
-    for name, about in facts.about.items():
+    if facts.choice is not None:
+        yield "chosen by", facts.choice.rule
+    for name, about in facts.frontier.parts.items():
         rows, share = about.get("rows"), about.get("share_z1")
         yield f"{name} rows", f"{count(rows)}, of which {percent(share)} {group}"
-    made = facts.made_of
+    made = facts.frontier.fingerprint
     for name, value in {**made.get("estimator", {}), **made.get("settings", {})}.items():
         yield "estimator" if name == "class" else str(name).replace("_", " "), value
     for name, value in made.get("versions", {}).items():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..auditing.numbers import number, points, signed
 from . import charts
-from .facts import LEFT, AnyViews, AuditFacts, Views
-from .html import Chart, KeyNumber, Moving, Section, Table, Text
-from .words import count, estimate, interval, percent
+from .facts import LEFT, AnyViews, AuditFacts, Views, numbers_of
+from .html import Chart, KeyNumber, Section, Table, Text
+from .words import Writer, count, estimate, interval, percent
 
 #: Measures of a model by what they are called; a name that ends in "points" is a difference of
 #: shares.
@@ -50,17 +50,12 @@ BETWEEN = {
     "equalized_odds_ratio": "equalised odds ratio",
 }
 #: The groups by the names an audit has for them.
-PLACES = ("z=0", "z=1")
+GROUPS = ("z=0", "z=1")
 
 
-def in_points(label: str) -> bool:
-    """Return whether a measure with this name is written in percentage points."""
-    return label.endswith("points")
-
-
-def writer(label: str) -> Callable[[float | None], str]:
-    """Return what writes a measure with this name."""
-    return points if in_points(label) else number
+def writer(label: str, other: Writer = number) -> Writer:
+    """Return what writes a measure with this name: percentage points, or the other writer."""
+    return points if label.endswith("points") else other
 
 
 def key_numbers(views: AnyViews, below: Mapping[str, str] | None = None) -> list[KeyNumber]:
@@ -70,9 +65,9 @@ def key_numbers(views: AnyViews, below: Mapping[str, str] | None = None) -> list
 
 
 def _key_number(views: AnyViews, name: str, below: str | None) -> KeyNumber:
-    label = MEASURES[name]
-    value = views.text(lambda view: writer(label)(view.metric(name)["estimate"]))
-    ends = views.text(lambda view: interval(view.metric(name), in_points=in_points(label)))
+    label, write = MEASURES[name], writer(MEASURES[name])
+    value = views.text(lambda view: write(view.metric(name)["estimate"]))
+    ends = views.text(lambda view: interval(view.metric(name), write))
     return KeyNumber(label[0].upper() + label[1:], value, ends if below is None else below)
 
 
@@ -95,25 +90,21 @@ def groups_section(views: Views[AuditFacts]) -> Section:
 def _group_chart(views: Views[AuditFacts]) -> Chart:
     def drawn(audit: AuditFacts) -> Iterator[dict[str, Any]]:
         for name, label in BY_GROUP.items():
-            for place, group in zip(PLACES, audit.groups, strict=True):
-                found = audit.metric(name, place)
-                if name not in NOT_DRAWN and found["estimate"] is not None:
-                    numbers = {key: found[key] for key in ("estimate", "low", "high")}
-                    yield {"measure": label, "group": group, **numbers}
-
-    def cell(name: str, place: str) -> str | Moving:
-        return views.text(lambda audit: estimate(audit.metric(name, place), in_points=False))
+            for group, shown in zip(GROUPS, audit.groups, strict=True):
+                metric = audit.metric(name, group)
+                if name not in NOT_DRAWN and metric["estimate"] is not None:
+                    yield {"measure": label, "group": shown, **numbers_of(metric)}
 
     return Chart(
         "groups",
         "Labels, decisions and scores by group",
         "For each measure a mark per group with its interval, from 0 to 1.",
         charts.groups(views.rows(drawn), views.first.groups, views.position),
-        Table(
+        views.table(
             "Measures overall and by group",
             ("measure", "overall", *views.first.groups),
-            [
-                (label, *(cell(name, place) for place in ("overall", *PLACES)))
+            lambda audit: [
+                (label, *(estimate(audit.metric(name, g), number) for g in ("overall", *GROUPS)))
                 for name, label in BY_GROUP.items()
             ],
         ),
@@ -121,13 +112,12 @@ def _group_chart(views: Views[AuditFacts]) -> Chart:
 
 
 def _between(views: Views[AuditFacts]) -> Table:
-    def cell(name: str, label: str) -> str | Moving:
-        return views.text(lambda audit: estimate(audit.metric(name), in_points=in_points(label)))
-
-    return Table(
+    return views.table(
         "Between the groups",
         ("measure", f"value ({views.first.settings['confidence']:.0%} interval)"),
-        [(label, cell(name, label)) for name, label in BETWEEN.items()],
+        lambda audit: [
+            (label, estimate(audit.metric(name), writer(label))) for name, label in BETWEEN.items()
+        ],
     )
 
 
@@ -145,18 +135,15 @@ def _thresholds(views: Views[AuditFacts]) -> Iterator[Table]:
         },
     }
 
-    def cell(label: str, threshold: float) -> str | Moving:
-        name, place = columns[label]
-        write = writer(label)
-        return views.text(lambda audit: write(audit.metric(name, place, threshold)["estimate"]))
+    def line(audit: AuditFacts, threshold: float) -> Iterator[str]:
+        yield f"{threshold:g}"
+        for label, (name, group) in columns.items():
+            yield writer(label)(audit.metric(name, group, threshold)["estimate"])
 
-    yield Table(
+    yield views.table(
         "Decisions by threshold",
         ("threshold", *columns),
-        [
-            (f"{threshold:g}", *(cell(label, threshold) for label in columns))
-            for threshold in thresholds
-        ],
+        lambda audit: [tuple(line(audit, threshold)) for threshold in thresholds],
     )
 
 
@@ -169,7 +156,7 @@ def calibration_section(views: Views[AuditFacts]) -> Section:
 
     def error(audit: AuditFacts) -> str:
         first, second = (
-            percent(audit.metric("calibration_error", place)["estimate"]) for place in PLACES
+            percent(audit.metric("calibration_error", group)["estimate"]) for group in GROUPS
         )
         return (
             f"Scores and shares of positive labels differ by {first} for {low} and {second} "
@@ -186,7 +173,7 @@ def calibration_section(views: Views[AuditFacts]) -> Section:
 
 
 def _calibration_chart(views: Views[AuditFacts]) -> Chart:
-    names = dict(zip(PLACES, views.first.groups, strict=True))
+    names = dict(zip(GROUPS, views.first.groups, strict=True))
 
     def drawn(audit: AuditFacts) -> Iterator[dict[str, Any]]:
         for row in audit.calibration:
@@ -222,10 +209,9 @@ def _calibration_chart(views: Views[AuditFacts]) -> Chart:
 
 def comparison_section(audit: AuditFacts) -> Section:
     """Show the model beside a baseline, with paired intervals of the differences."""
-    found = audit.comparison
     kept = {
         row["metric"]: row
-        for row in found["differences"]
+        for row in audit.comparison["differences"]
         if row["group"] in ("overall", "between")
         and row["threshold"] in (None, audit.thresholds[0])
     }
@@ -234,13 +220,13 @@ def comparison_section(audit: AuditFacts) -> Section:
             label,
             writer(label)(kept[name]["reference_value"]),
             writer(label)(kept[name]["value"]),
-            (points if in_points(label) else signed)(kept[name]["difference"]),
-            interval(kept[name], in_points=in_points(label)),
+            writer(label, signed)(kept[name]["difference"]),
+            interval(kept[name], writer(label)),
         )
         for name, label in MEASURES.items()
         if name in kept
     ]
-    gap = next(iter(found["direct_effect_left_differences"].values()), None)
+    gap = next(iter(audit.comparison["direct_effect_left_differences"].values()), None)
     lead = "Both models on the same rows; intervals are those of the difference itself."
     if gap is not None:
         lead += f" The direct effect left differs by {estimate(gap)} percentage points."

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..auditing.numbers import number, points
 
+#: What turns a number into text.
+Writer = Callable[[float | None], str]
 #: Names longer than this are cut in the middle, both ends kept.
 LONGEST_NAME = 60
 #: Characters that would turn the direction of what stands around a name.
@@ -39,32 +41,31 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return text if text == "–" else f"{text}%"
 
 
-def interval(found: Mapping[str, Any], *, in_points: bool = True) -> str:
-    """Return both ends of an interval, in percentage points or as they are; "" without one.
+def interval(numbers: Mapping[str, Any], write: Writer = points) -> str:
+    """Return both ends of an interval, in percentage points or as `write` does; "" without one.
 
     Examples
     --------
     >>> interval({"low": -0.01, "high": 0.028})
     '−1.0 to +2.8'
-    >>> interval({"low": 0.7912, "high": 0.81}, in_points=False)
+    >>> interval({"low": 0.7912, "high": 0.81}, number)
     '0.791 to 0.810'
     """
-    ends = (found["low"], found["high"])
+    ends = (numbers["low"], numbers["high"])
     if any(end is None or not math.isfinite(end) for end in ends):
         return ""
-    return " to ".join(map(points if in_points else number, ends))
+    return " to ".join(map(write, ends))
 
 
-def estimate(found: Mapping[str, Any], *, in_points: bool = True) -> str:
-    """Return a number and its interval, in percentage points or as they are.
+def estimate(numbers: Mapping[str, Any], write: Writer = points) -> str:
+    """Return a number and its interval, in percentage points or as `write` does.
 
     Examples
     --------
     >>> estimate({"estimate": 0.0184, "low": 0.008, "high": 0.028})
     '+1.8 (+0.8 to +2.8)'
     """
-    text = (points if in_points else number)(found["estimate"])
-    ends = interval(found, in_points=in_points)
+    text, ends = write(numbers["estimate"]), interval(numbers, write)
     return f"{text} ({ends})" if ends else text
 
 
