@@ -123,10 +123,7 @@ class Overlap:
             "effective_sample_size_overlap": [plain(size) for size in self.overlap_sizes],
             "n_exact": self.n_exact,
             "n_infinite": self.n_infinite,
-            "histogram": {
-                "edges": self.bin_edges.tolist(),
-                "densities": self.densities.tolist(),
-            },
+            "histogram": plain({"edges": self.bin_edges, "densities": self.densities}),
         }
 
     plot = plot_overlap
