@@ -160,6 +160,10 @@ def balance(
     positive_level : optional
         The level that counts as z = 1.
 
+    Returns
+    -------
+    Balance
+
     Notes
     -----
     A variance is Σw(x−m)²/(Σw − Σw²/Σw), the usual n−1 form where weights are equal. Variance

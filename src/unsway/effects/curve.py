@@ -107,20 +107,24 @@ def effect_curve(
     ----------
     X, y, sensitive_features, sample_weight, positive_level
         As in `estimate_effects`.
-    method : {"doubly_robust", "spline", "polynomial", "bins"}
+    method : {"doubly_robust", "spline", "polynomial", "bins"}, default="doubly_robust"
         ``"doubly_robust"`` regresses the augmented inverse-propensity score of each row on a spline
         of b, weighted by b(1−b). The others regress y on b and z: ``"spline"`` and
         ``"polynomial"`` by the surrogate, ``"bins"`` by differences of means within quantiles of b.
-    degree : int
+    degree : int, default=5
         Functions of b beside the constant. A surrogate gets one more for the outcome.
-    n_bins : int
+    n_bins : int, default=10
         Bins, with as many rows each.
     outcome_model, propensity_model, cv, clip, nuisances, random_state
         As in `estimate_effects`; outcome models serve the doubly robust curve only.
-    confidence : float
+    confidence : float, default=0.95
         Chance that the band holds the whole curve.
-    n_points : int
+    n_points : int, default=101
         Points of the grid, from the 1st to the 99th percentile of b.
+
+    Returns
+    -------
+    EffectCurve
 
     References
     ----------

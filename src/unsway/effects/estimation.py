@@ -68,25 +68,27 @@ def estimate_effects(
         Labels (0/1 or two classes), any numbers, or a model's scores.
     sensitive_features : column of length n
         z, with two levels.
-    method : {"doubly_robust", "surrogate", "weighting"}
+    method : {"doubly_robust", "surrogate", "weighting"}, default="doubly_robust"
         ``"doubly_robust"`` is right if either the propensity or the outcome models are.
         ``"surrogate"`` averages MFCDE(b); ``"weighting"`` is inverse-propensity weighting.
     outcome_model, propensity_model : scikit-learn model or list of them, optional
         Models of E[y|z,X], one per level of z, and of P(z=1|X), fitted on X as it is given; the
         models of a list are stacked. By default gradient boosting stacked with a linear model, on
         a table with missing values and categories encoded.
-    cv : int
+    cv : int, default=5
         Folds of the cross-fitting; 1 predicts the very rows a model was fitted on.
-    clip : float
+    clip : float, default=0.01
         Propensities are kept within [clip, 1−clip].
-    interval : {"influence", "bootstrap"}
+    interval : {"influence", "bootstrap"}, default="influence"
         Standard errors from influence functions, which count the nuisance models as known, or from
         a bootstrap within the levels of z that fits every model again.
-    confidence : float
+    confidence : float, default=0.95
         Share of intervals that should hold the truth.
-    n_bootstrap : int
-        Replicates.
-    outcome_degree, effect_degree, basis
+    n_bootstrap : int, default=200
+        Replicates of the bootstrap.
+    outcome_degree : int, default=5
+    effect_degree : int, default=4
+    basis : {"polynomial", "spline"}, default="spline"
         Of the surrogate, as in `fit_surrogate`.
     nuisances : Nuisances, optional
         Predictions made before, in place of fitting; a bootstrap fits the models again.
@@ -94,15 +96,19 @@ def estimate_effects(
         Weights of the rows.
     positive_level : optional
         The level of z that counts as 1.
-    max_extreme_share : float
+    max_extreme_share : float, default=0.25
         Warn when a larger share of propensities lies outside [.05, .95]; `verdict` asks for caution
         at the same share.
-    random_state : int
+    random_state : int, default=0
         Seed of the folds and the bootstrap.
     n_jobs : int, optional
         Processes of the bootstrap.
     progress : callable, optional
         Called with the replicates done and their number.
+
+    Returns
+    -------
+    Effects
 
     References
     ----------

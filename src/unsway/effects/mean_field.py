@@ -187,13 +187,17 @@ def mean_field(
         the spread of τ̂ is all there is, noise included.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
-    n_bins : int
+    n_bins : int, default=10
         Bins of b, of equal overlap weight b(1−b); fewer where a bin would hold less than ten rows
         of a group, or where b has few values.
     positive_level : optional
         The level that counts as z = 1.
-    confidence : float
+    confidence : float, default=0.95
         Coverage of the intervals.
+
+    Returns
+    -------
+    MeanField
 
     Notes
     -----

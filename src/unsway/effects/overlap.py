@@ -173,12 +173,17 @@ def overlap(
         z, with two levels.
     sample_weight : array of shape (n,), optional
         Weights of the rows in every share, in the AUC, the sizes and the histogram.
-    low, high : float
+    low : float, default=0.05
+    high : float, default=0.95
         Bounds beyond which a propensity counts as extreme.
-    bins : int
+    bins : int, default=20
         Bins of the histogram on [0, 1].
     positive_level : optional
         The level that counts as z = 1.
+
+    Returns
+    -------
+    Overlap
 
     References
     ----------

@@ -157,12 +157,17 @@ def sensitivity(
     benchmarks : sequence of names, or mapping from a label to a name or names, optional
         Columns to compare with, alone or as a group; every column of X by default, ``()`` for none.
         A category counts with all its levels. Columns of an array are named by position.
-    strengths : sequence of float
+    strengths : sequence of float, default=(1.0, 2.0, 3.0)
         How many times as strong as each benchmark.
-    q, alpha : float
+    q : float, default=1.0
+    alpha : float, default=0.05
         As in `robustness_value`; the intervals are 1−alpha ones.
     sample_weight : array, optional
         Weights of the squares. They are not counts: repeat rows for those.
+
+    Returns
+    -------
+    Sensitivity
 
     Notes
     -----

@@ -237,13 +237,18 @@ def fit_surrogate(
         y, or any model's scores.
     scores, z : array of shape (n,)
         b, and the sensitive attribute as 0/1.
-    outcome_degree, effect_degree : int
+    outcome_degree : int, default=1
+    effect_degree : int, default=0
         N1 and N2: how many functions of b beside the constant α and β have. α gets at least as many
         as β.
-    basis : {"polynomial", "spline"}
+    basis : {"polynomial", "spline"}, default="polynomial"
         Powers of b, or cubic B-splines.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
+
+    Returns
+    -------
+    Surrogate
     """
     design = SurrogateDesign.of(
         scores,
