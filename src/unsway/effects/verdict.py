@@ -16,7 +16,7 @@ from .overlap import MAX_EXTREME_SHARE, Overlap
 Level = Literal["ok", "caution", "cannot tell"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Thresholds:
     """Where a finding begins to count; every one may be changed.
 
