@@ -160,6 +160,10 @@ def balance(
     positive_level : optional
         The level that counts as z = 1.
 
+    Returns
+    -------
+    Balance
+
     Notes
     -----
     A variance is Σw(x−m)²/(Σw − Σw²/Σw), the usual n−1 form where weights are equal. Variance
@@ -241,51 +245,48 @@ def _weightings(
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """Signed weights of rows sorted by z: those of z=0 sum to −1, those of z=1 to 1."""
+    """Weights of rows sorted by z, of shape (W, n); those of each group sum to 1."""
 
-    signed: Floats
+    weights: Floats
     n_low: int
 
     @classmethod
     def of(cls, weights: Floats, n_low: int) -> _Groups:
-        signed = np.array(weights, dtype=np.float64)
-        for rows, sign in ((slice(None, n_low), -1.0), (slice(n_low, None), 1.0)):
-            total = signed[:, rows].sum(axis=1, keepdims=True)
-            with np.errstate(invalid="ignore"):
-                signed[:, rows] /= sign * total  # no known row: NaN, as is all that follows
-        return cls(signed, n_low)
+        parts = np.split(weights, [n_low], axis=1)
+        with np.errstate(invalid="ignore"):  # no known row: NaN, as is all that follows
+            shares = [part / part.sum(axis=1, keepdims=True) for part in parts]
+        return cls(np.hstack(shares), n_low)
 
     def only(self, rows: NDArray[np.bool_]) -> _Groups:
         if rows.all():
             return self
-        return _Groups.of(np.abs(self.signed[:, rows]), int(rows[: self.n_low].sum()))
+        return _Groups.of(self.weights[:, rows], int(rows[: self.n_low].sum()))
 
     @cached_property
     def effective_sizes(self) -> Floats:
         """(Σw)²/Σw², of shape (W, 2); NaN for a group without a row of any weight."""
-        power = np.stack([(part**2).sum(axis=1) for part, _ in self._parts()], axis=1)
+        parts = np.split(self.weights, [self.n_low], axis=1)
+        power = np.stack([(part**2).sum(axis=1) for part in parts], axis=1)
         return 1 / np.where(power > 0, power, np.nan)
 
     def means(self, values: Floats) -> Floats:
         """Return the (W, 2) group means."""
-        both = [sign * (part @ rows) for (part, sign), rows in self._beside(values)]
+        both = [part @ rows for part, rows in self._by_group(values)]
         return np.where(np.isnan(self.effective_sizes), np.nan, np.stack(both, axis=1))
 
     def shares(self, codes: NDArray[np.intp], n_levels: int) -> Floats:
         """Return the (L, W, 2) shares of each level in each group."""
-        return np.stack(
-            [
-                np.stack([sign * np.bincount(rows, row, n_levels) for row in part], axis=1)
-                for (part, sign), rows in self._beside(codes)
-            ],
-            axis=2,
-        )
+        both = [
+            np.stack([np.bincount(rows, weights, n_levels) for weights in part], axis=1)
+            for part, rows in self._by_group(codes)
+        ]
+        return np.stack(both, axis=2)
 
     def distance(self, values: Floats) -> Floats:
         """Return the (W,) Kolmogorov–Smirnov distances, by one sort."""
         order = np.argsort(values)
         ranked = values[order]
-        steps = self.signed[:, order]
+        steps = self.weights[:, order] * np.where(order < self.n_low, -1.0, 1.0)
         np.cumsum(steps, axis=1, out=steps)
         last = np.r_[ranked[1:] != ranked[:-1], True]  # of the rows that share a value
         if not last.all():
@@ -293,11 +294,10 @@ class _Groups:
         unknown = np.isnan(self.effective_sizes).any(axis=1)
         return np.where(unknown, np.nan, np.maximum(steps.max(axis=1), -steps.min(axis=1)))
 
-    def _parts(self) -> tuple[tuple[Floats, float], tuple[Floats, float]]:
-        return (self.signed[:, : self.n_low], -1.0), (self.signed[:, self.n_low :], 1.0)
-
-    def _beside(self, values: NDArray[Any]) -> Iterator[tuple[tuple[Floats, float], NDArray[Any]]]:
-        return zip(self._parts(), (values[: self.n_low], values[self.n_low :]), strict=True)
+    def _by_group(self, values: NDArray[Any]) -> Iterator[tuple[Floats, NDArray[Any]]]:
+        """Yield the weights and the values of z=0, then of z=1."""
+        parts = np.split(self.weights, [self.n_low], axis=1)
+        return zip(parts, np.split(values, [self.n_low]), strict=True)
 
 
 def _lines(column: Column, order: NDArray[np.intp], groups: _Groups) -> Iterator[_Line]:

@@ -51,11 +51,15 @@ def robustness_value(t_statistic: float, dof: float, q: float = 1.0, alpha: floa
     ----------
     t_statistic, dof : float
         The effect over its standard error, and the residual degrees of freedom.
-    q : float
+    q : float, default=1.0
         Share of the effect taken off; 1 brings it to zero.
-    alpha : float
+    alpha : float, default=1.0
         Below 1, it is enough that a test at this level no longer tells the effect from 1−q times
         what was measured; 1 looks at the estimate alone.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -165,7 +169,7 @@ def benchmark_strength(r2_z: float, r2_y: float, strength: float = 1.0) -> tuple
     return float(of_z), float(min(1.0, of_y))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EValue:
     """The E-value of a risk ratio, and of the limit of its interval nearest to 1."""
 
@@ -196,13 +200,17 @@ def e_value(
     ----------
     estimate, low, high : float
         The effect and its interval, either limit of which may be left out.
-    scale : {"risk_ratio", "odds_ratio", "risk_difference"}
+    scale : {"risk_ratio", "odds_ratio", "risk_difference"}, default="risk_ratio"
         An odds ratio stands for a risk ratio if y is rare, else its square root does. A
         difference d is the risk ratio 1 + d/base_risk.
-    rare : bool
+    rare : bool, default=False
         Whether at most about 15 % have y = 1.
-    base_risk : float
+    base_risk : float, optional
         P(y=1) at z = 0, needed for a difference; the interval takes it as known.
+
+    Returns
+    -------
+    EValue
 
     Examples
     --------
@@ -219,7 +227,7 @@ def e_value(
     if near is not None:
         near = _risk_ratio(near, scale, rare, base_risk, limit=True)
         near = _e_value(max(1.0, near if ratio >= 1 else 1 / near))
-    return EValue(ratio, _e_value(max(ratio, 1 / ratio)), near)
+    return EValue(ratio=ratio, estimate=_e_value(max(ratio, 1 / ratio)), limit=near)
 
 
 def _e_value(ratio: float) -> float:

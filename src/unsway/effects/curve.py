@@ -17,7 +17,13 @@ from .estimation import check_nuisances, check_rows
 from .influence import augmented_effect
 from .nuisance import CrossFit, Nuisances
 from .plots import plot_curve
-from .surrogate import MAX_CONDITION, IllPosedSurrogateError, ScoreBasis, SurrogateDesign
+from .surrogate import (
+    MAX_CONDITION,
+    IllPosedSurrogateError,
+    ScoreBasis,
+    SurrogateDesign,
+    condition_number,
+)
 
 CURVES = ("doubly_robust", "spline", "polynomial", "bins")
 
@@ -101,20 +107,24 @@ def effect_curve(
     ----------
     X, y, sensitive_features, sample_weight, positive_level
         As in `estimate_effects`.
-    method : {"doubly_robust", "spline", "polynomial", "bins"}
+    method : {"doubly_robust", "spline", "polynomial", "bins"}, default="doubly_robust"
         ``"doubly_robust"`` regresses the augmented inverse-propensity score of each row on a spline
         of b, weighted by b(1−b). The others regress y on b and z: ``"spline"`` and
         ``"polynomial"`` by the surrogate, ``"bins"`` by differences of means within quantiles of b.
-    degree : int
+    degree : int, default=5
         Functions of b beside the constant. A surrogate gets one more for the outcome.
-    n_bins : int
+    n_bins : int, default=10
         Bins, with as many rows each.
     outcome_model, propensity_model, cv, clip, nuisances, random_state
         As in `estimate_effects`; outcome models serve the doubly robust curve only.
-    confidence : float
+    confidence : float, default=0.95
         Chance that the band holds the whole curve.
-    n_points : int
+    n_points : int, default=101
         Points of the grid, from the 1st to the 99th percentile of b.
+
+    Returns
+    -------
+    EffectCurve
 
     References
     ----------
@@ -186,8 +196,7 @@ def _least_squares(rows: Floats, target: Floats, weights: Floats) -> tuple[Float
     """Return weighted least-squares coefficients and their robust (HC0) covariance."""
     root = np.sqrt(weights)[:, None]
     q, r = linalg.qr(rows * root, mode="economic", check_finite=False)
-    lengths = np.linalg.norm(r, axis=0)
-    if np.linalg.cond(r / np.where(lengths > 0, lengths, 1)) > MAX_CONDITION:
+    if condition_number(r) > MAX_CONDITION:
         raise IllPosedSurrogateError(
             f"the propensity score cannot tell {r.shape[1]} functions of it apart; lower degree"
         )
@@ -228,26 +237,24 @@ def _bins(y: Floats, z: Floats, weights: Floats, b: Floats, n_bins: int) -> _Fit
     inner = np.unique(np.quantile(b, np.linspace(0, 1, n_bins + 1)[1:-1]))
     bins = np.searchsorted(inner, b, side="right")
     count = len(inner) + 1
-    means, variances = np.zeros((2, count)), np.zeros((2, count))
-    for level in (0, 1):
-        rows = (z == level) & (weights > 0)
-        member, w = bins[rows], weights[rows]
-        total = np.bincount(member, w, count)
-        enough = np.bincount(member, minlength=count) >= MIN_BIN_ROWS
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means[level] = np.bincount(member, w * y[rows], count) / total
-            spread = w**2 * (y[rows] - means[level][member]) ** 2
-            variances[level] = np.bincount(member, spread, count) / total**2
-        means[level, ~enough] = variances[level, ~enough] = np.nan
-    difference, variance = means[1] - means[0], variances.sum(axis=0)
-    if np.isnan(difference).all():
+    cell = 2 * bins + (z == 1)
+
+    def sums(values: Floats) -> Floats:
+        return np.asarray(np.bincount(cell, values, 2 * count).reshape(count, 2), np.float64)
+
+    total = sums(weights)
+    enough = np.all(sums(np.sign(weights)) >= MIN_BIN_ROWS, axis=1, keepdims=True)
+    if not enough.any():
         raise ValueError(
             f"no bin of the propensity score holds {MIN_BIN_ROWS} rows of both groups: they cannot "
             "be compared"
         )
-
-    def functions(at: Floats) -> Floats:
-        member = np.searchsorted(inner, at, side="right")
-        return np.eye(count)[member] + np.where(np.isnan(difference[member]), np.nan, 0)[:, None]
-
-    return functions, np.nan_to_num(difference), np.diag(np.nan_to_num(variance))
+    total[total == 0] = 1  # a cell without weight; the next line makes its bin NaN
+    indicators = np.where(enough, np.eye(count), np.nan)
+    means = sums(weights * y) / total
+    variances = sums(weights**2 * (y - means.ravel()[cell]) ** 2) / total**2
+    return (
+        lambda at: indicators[np.searchsorted(inner, at, side="right")],
+        means[:, 1] - means[:, 0],
+        np.diag(variances.sum(axis=1)),
+    )

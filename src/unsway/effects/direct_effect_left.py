@@ -34,6 +34,10 @@ def direct_effect_left(
         Passed to `estimate_effects`. To judge several models on the same rows, estimate once and
         call `Effects.direct_effect_left` for each.
 
+    Returns
+    -------
+    Estimate
+
     Examples
     --------
     >>> from unsway import make_synthetic

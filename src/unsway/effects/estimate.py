@@ -33,9 +33,12 @@ class Estimate:
     high: float
 
     @classmethod
-    def normal(cls, estimate: float, se: float, confidence: float = 0.95) -> Self:
-        """Return the estimate with the interval of a normal distribution."""
-        half = float(stats.norm.ppf(0.5 + confidence / 2)) * se
+    def normal(
+        cls, estimate: float, se: float, confidence: float = 0.95, *, dof: float | None = None
+    ) -> Self:
+        """Return the estimate with the interval of a normal, or of a t distribution with `dof`."""
+        distribution = stats.norm if dof is None else stats.t(dof)
+        half = float(distribution.ppf(0.5 + confidence / 2)) * se
         return cls(float(estimate), float(se), float(estimate - half), float(estimate + half))
 
     def __neg__(self) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -68,25 +68,27 @@ def estimate_effects(
         Labels (0/1 or two classes), any numbers, or a model's scores.
     sensitive_features : column of length n
         z, with two levels.
-    method : {"doubly_robust", "surrogate", "weighting"}
+    method : {"doubly_robust", "surrogate", "weighting"}, default="doubly_robust"
         ``"doubly_robust"`` is right if either the propensity or the outcome models are.
         ``"surrogate"`` averages MFCDE(b); ``"weighting"`` is inverse-propensity weighting.
     outcome_model, propensity_model : scikit-learn model or list of them, optional
         Models of E[y|z,X], one per level of z, and of P(z=1|X), fitted on X as it is given; the
         models of a list are stacked. By default gradient boosting stacked with a linear model, on
         a table with missing values and categories encoded.
-    cv : int
+    cv : int, default=5
         Folds of the cross-fitting; 1 predicts the very rows a model was fitted on.
-    clip : float
+    clip : float, default=0.01
         Propensities are kept within [clip, 1−clip].
-    interval : {"influence", "bootstrap"}
+    interval : {"influence", "bootstrap"}, default="influence"
         Standard errors from influence functions, which count the nuisance models as known, or from
         a bootstrap within the levels of z that fits every model again.
-    confidence : float
+    confidence : float, default=0.95
         Share of intervals that should hold the truth.
-    n_bootstrap : int
-        Replicates.
-    outcome_degree, effect_degree, basis
+    n_bootstrap : int, default=200
+        Replicates of the bootstrap.
+    outcome_degree : int, default=5
+    effect_degree : int, default=4
+    basis : {"polynomial", "spline"}, default="spline"
         Of the surrogate, as in `fit_surrogate`.
     nuisances : Nuisances, optional
         Predictions made before, in place of fitting; a bootstrap fits the models again.
@@ -94,15 +96,19 @@ def estimate_effects(
         Weights of the rows.
     positive_level : optional
         The level of z that counts as 1.
-    max_extreme_share : float
+    max_extreme_share : float, default=0.25
         Warn when a larger share of propensities lies outside [.05, .95]; `verdict` asks for caution
         at the same share.
-    random_state : int
+    random_state : int, default=0
         Seed of the folds and the bootstrap.
     n_jobs : int, optional
         Processes of the bootstrap.
     progress : callable, optional
         Called with the replicates done and their number.
+
+    Returns
+    -------
+    Effects
 
     References
     ----------
@@ -124,23 +130,23 @@ def estimate_effects(
     _check_settings(method, interval, confidence, n_bootstrap)
     estimator = _estimator(method, outcome_degree, effect_degree, basis)
     rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
-    needs_outcome, refit = method == "doubly_robust", _Refit(None, estimator, rows)
+    needs_outcome, replicates = method == "doubly_robust", None
     if nuisances is None or interval == "bootstrap":
         models = {"propensity_model": propensity_model, "outcome_model": outcome_model}
         folds: dict[str, Any] = {"cv": cv, "clip": clip, "seed": random_state}
         cross_fit = CrossFit.of(rows, **models, **folds, needs_outcome=needs_outcome)
-        refit = replace(refit, cross_fit=cross_fit)
-    nuisances = refit.nuisances() if nuisances is None else nuisances
+    nuisances = cross_fit.fit() if nuisances is None else nuisances
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
-    found, replicates = refit.effects(nuisances), None
+    effects = _effects(estimator, rows, nuisances)
     seen = overlap(nuisances.propensity, sensitive_features=rows.z, sample_weight=rows.weights)
     _warn_about_overlap(seen, nuisances, clip, max_extreme_share)
     if interval == "bootstrap":
+        refit = partial(_refit, cross_fit, estimator, rows)
         replicates = bootstrap(
             refit, rows.z, n_bootstrap, seed=random_state, n_jobs=n_jobs, progress=progress
         )
     return Effects(
-        **_intervals(found, replicates, confidence),
+        **_intervals(effects, replicates, confidence),
         levels=rows.groups.levels,
         overlap=replace(seen, levels=rows.groups.levels),
         nuisances=nuisances,
@@ -155,16 +161,16 @@ def estimate_effects(
             "n_rows": len(rows),
             "n_clipped": nuisances.n_clipped,
         },
-        _explained=_explained(found, rows, replicates, random_state, confidence),
+        _explained=_explained(effects, rows, replicates, random_state, confidence),
     )
 
 
 def _explained(
-    found: Effect, rows: Rows, replicates: Floats | None, seed: int, confidence: float
+    effects: Effect, rows: Rows, replicates: Floats | None, seed: int, confidence: float
 ) -> Explained:
     """Return what the direct effect left in scores will be measured against."""
     return Explained(
-        mean=found["explained"],
+        mean=effects["explained"],
         z=rows.z,
         weights=rows.mean_one_weights,
         replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
@@ -217,36 +223,30 @@ def check_rows(
     return rows
 
 
-@dataclass(frozen=True)
-class _Refit:
-    """The estimates from any rows, every model fitted again."""
-
-    cross_fit: CrossFit | None
-    estimator: Estimator
-    rows: Rows
-
-    def nuisances(self, chosen: Index | None = None) -> Nuisances:
-        assert self.cross_fit is not None  # noqa: S101
-        return self.cross_fit.fit(chosen)
-
-    def effects(self, nuisances: Nuisances, chosen: Index | slice = slice(None)) -> Effect:
-        weights = self.rows.mean_one_weights[chosen]
-        y, z = self.rows.y[chosen], self.rows.z[chosen]
-        return self.estimator(y, z, weights / weights.mean(), nuisances)
-
-    def __call__(self, chosen: Index) -> Floats:
-        found = self.effects(self.nuisances(chosen), chosen)
-        return np.array([mean.value for mean in found.values()])
+def _effects(
+    estimator: Estimator, rows: Rows, nuisances: Nuisances, chosen: Index | slice = slice(None)
+) -> Effect:
+    """Return the effects estimated from the chosen rows, whose nuisances these are."""
+    weights = rows.mean_one_weights[chosen]
+    return estimator(rows.y[chosen], rows.z[chosen], weights / weights.mean(), nuisances)
 
 
-def _intervals(found: Effect, replicates: Floats | None, confidence: float) -> dict[str, Estimate]:
+def _refit(cross_fit: CrossFit, estimator: Estimator, rows: Rows, chosen: Index) -> Floats:
+    """Return the estimates from the chosen rows, every model fitted again."""
+    effects = _effects(estimator, rows, cross_fit.fit(chosen), chosen)
+    return np.array([mean.value for mean in effects.values()])
+
+
+def _intervals(
+    effects: Effect, replicates: Floats | None, confidence: float
+) -> dict[str, Estimate]:
     """Return estimates with normal intervals, standard errors from influence or replicates."""
-    errors = [mean.se for mean in found.values()]
+    errors = [mean.se for mean in effects.values()]
     if replicates is not None:
         errors = np.std(replicates, axis=0, ddof=1).tolist()
     return {
         name: Estimate.normal(mean.value, error, confidence)
-        for (name, mean), error in zip(found.items(), errors, strict=True)
+        for (name, mean), error in zip(effects.items(), errors, strict=True)
     }
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from .._typing import Floats
 from .nuisance import Nuisances
@@ -128,16 +127,14 @@ def surrogate_effects(
     b = nuisances.propensity
     design = SurrogateDesign.of(b, z, sample_weight=weights, **options)
     fitted = design.fit(y)
-    cut = design.outcome_basis.degree + 1
-    inverse = linalg.solve_triangular(design.r, np.eye(len(design.r)))
-    residual = y - fitted.outcome(z, b)
-    rows = design.orthonormal_rows() * (residual * len(y))[:, None] @ inverse[cut:].T
+    residual = len(y) * (y - fitted.outcome(z, b))
+    coefficients = design.coefficient_rows(len(fitted.outcome_coefficients)) * residual[:, None]
     functions, effect = design.effect_basis(b), fitted.effect(b)
 
     def average(share: Floats) -> Mean:
         mean = Mean.of(share * effect, share)
-        moved = rows @ np.average(functions, axis=0, weights=share)
-        return Mean(mean.value, mean.influence + moved)
+        shift = coefficients @ np.average(functions, axis=0, weights=share)
+        return Mean(mean.value, mean.influence + shift)
 
     def group(z_at: int) -> Mean:
         share = weights * (z if z_at else 1 - z)

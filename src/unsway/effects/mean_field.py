@@ -187,13 +187,17 @@ def mean_field(
         the spread of τ̂ is all there is, noise included.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
-    n_bins : int
+    n_bins : int, default=10
         Bins of b, of equal overlap weight b(1−b); fewer where a bin would hold less than ten rows
         of a group, or where b has few values.
     positive_level : optional
         The level that counts as z = 1.
-    confidence : float
+    confidence : float, default=0.95
         Coverage of the intervals.
+
+    Returns
+    -------
+    MeanField
 
     Notes
     -----
@@ -245,10 +249,8 @@ def _labels(
         sensitive_features, len(base), positive_level=positive_level, beside="effect"
     )
     groups.check_present(base, "sensitive_features")
-    found = {
-        name: read_numbers(given[name], name, len(base), beside="effect") for name in ("y", "mu0")
-    }
-    return {**found, "z": groups.z}
+    numbers = [read_numbers(given[x], x, len(base), beside="effect") for x in ("y", "mu0")]
+    return {"y": numbers[0], "mu0": numbers[1], "z": groups.z}
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,13 +280,6 @@ class _Bins:
         total = np.bincount(self.of_row, self.weights)
         return np.bincount(self.of_row, self.weights * values) / total
 
-    def residual(self, values: Floats) -> Floats:
-        """Return what a line in b within each bin leaves of the values."""
-        power = self.means(self.along**2)
-        slope = np.zeros_like(power)
-        np.divide(self.means(self.along * values), power, out=slope, where=power > 0)
-        return values - self.means(values)[self.of_row] - slope[self.of_row] * self.along
-
     def spread(self, levels: Floats) -> float:
         """Return the standard deviation of one number per bin."""
         return float(np.sqrt(self.share @ (levels - self.share @ levels) ** 2))
@@ -313,7 +308,8 @@ def _cut(b: Floats, weights: Floats, n_bins: int, z: Floats | None) -> NDArray[n
 def _measure(
     tau: Floats, bins: _Bins, labels: dict[str, Floats] | None, confidence: float
 ) -> MeanField:
-    level, rest = bins.means(tau), bins.residual(tau)
+    level = bins.means(tau)
+    rest = _partial_out(tau, np.ones_like(tau), bins.weights, bins)[0]
     spreads = np.sqrt(bins.means(rest**2))
     within = float(np.sqrt(bins.share @ spreads**2))
     if within < 1e-9 * np.abs(tau).max(initial=1.0):
@@ -346,7 +342,7 @@ def _calibrate(
     """Regress y − m̂ on (z − b)·(a line in b per bin, t), bin by bin and then t over all."""
     leverage, base = z - bins.b, bins.base
     target = np.stack([unexplained, leverage * rest], axis=1)
-    left, lines, gains = _partial_out(target, leverage, bins)
+    left, lines, gains = _partial_out(target, leverage, base, bins)
     answer, source = left.T
     power = float(base @ source**2) if within > 0 else 0.0
     theta = float(base @ (source * answer)) / power if power > 0 else 0.0
@@ -367,16 +363,18 @@ def _calibrate(
     )
 
 
-def _partial_out(target: Floats, leverage: Floats, bins: _Bins) -> tuple[Floats, Floats, Floats]:
-    """Return what (z−b)·(1, b − b̄_k) leaves of the targets, bin by bin.
+def _partial_out(
+    target: Floats, factor: Floats, weights: Floats, bins: _Bins
+) -> tuple[Floats, Floats, Floats]:
+    """Return what weighted least squares on factor·(1, b − b̄_k) leaves of the targets, by bin.
 
-    With it come the coefficients of z − b in each bin, and each row's part in them.
+    With it come the coefficient of the factor in each bin, and each row's part in it.
     """
     residual, gains = np.empty_like(target), np.empty(len(target))
     lines = []
     for rows in bins.rows():
-        design = leverage[rows, None] * np.stack([np.ones(len(rows)), bins.along[rows]], axis=1)
-        root = np.sqrt(bins.base[rows])
+        design = factor[rows, None] * np.stack([np.ones(len(rows)), bins.along[rows]], axis=1)
+        root = np.sqrt(weights[rows])
         inverse = np.linalg.pinv(design * root[:, None], rcond=1e-10) * root
         fitted = inverse @ target[rows]
         residual[rows] = target[rows] - design @ fitted

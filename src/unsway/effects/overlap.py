@@ -123,10 +123,7 @@ class Overlap:
             "effective_sample_size_overlap": [plain(size) for size in self.overlap_sizes],
             "n_exact": self.n_exact,
             "n_infinite": self.n_infinite,
-            "histogram": {
-                "edges": self.bin_edges.tolist(),
-                "densities": self.densities.tolist(),
-            },
+            "histogram": plain({"edges": self.bin_edges, "densities": self.densities}),
         }
 
     plot = plot_overlap
@@ -176,12 +173,17 @@ def overlap(
         z, with two levels.
     sample_weight : array of shape (n,), optional
         Weights of the rows in every share, in the AUC, the sizes and the histogram.
-    low, high : float
+    low : float, default=0.05
+    high : float, default=0.95
         Bounds beyond which a propensity counts as extreme.
-    bins : int
+    bins : int, default=20
         Bins of the histogram on [0, 1].
     positive_level : optional
         The level that counts as z = 1.
+
+    Returns
+    -------
+    Overlap
 
     References
     ----------

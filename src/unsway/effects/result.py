@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..frames import frame_of
+from ..frames import frame_of, html_table
 from .direct_effect_left import Explained
 from .estimate import Estimate
 from .influence import EFFECTS, MEANINGS
@@ -116,13 +115,11 @@ class Effects:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row per effect."""
-        return frame_of(
-            [
-                {"effect": name, "meaning": MEANINGS[name], **each.to_dict()}
-                for name, each in self.estimates().items()
-            ],
-            backend,
-        )
+        rows = [
+            {"effect": name, "meaning": MEANINGS[name], **each.to_dict()}
+            for name, each in self.estimates().items()
+        ]
+        return frame_of(rows, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimates, the overlap and the settings, ready for JSON."""
@@ -153,12 +150,8 @@ class Effects:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{name}</th>"
-            + "".join(f"<td>{value:.4f}</td>" for value in each.to_dict().values())
-            + f"<td>{MEANINGS[name]}</td></tr>"
-            for name, each in self.estimates().items()
-        )
-        title = html.escape(f"{self._title()} ({self._about()})")
-        head = "".join(f"<th>{name}</th>" for name in ("", "estimate", "se", "low", "high", ""))
-        return f"<table><caption>{title}</caption><tr>{head}</tr>{rows}</table>"
+        columns: dict[str, list[str]] = {"effect": list(EFFECTS)}
+        for part in ("estimate", "se", "low", "high"):
+            columns[part] = [f"{getattr(x, part):.4f}" for x in self.estimates().values()]
+        columns["meaning"] = list(MEANINGS.values())
+        return html_table(columns, f"{self._title()} ({self._about()})")

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse, stats
+from scipy import linalg, sparse
 
 from .._typing import Floats
 from ..checks import check_number
@@ -102,9 +102,9 @@ class Sensitivity:
     def adjusted(self, r2_z: float, r2_y: float) -> Estimate:
         """Return the effect, brought towards zero by a confounder of exactly this strength."""
         effect = (self.effect.estimate, self.effect.se, self.dof)
-        found = float(adjusted_estimate(*effect, r2_z, r2_y))
-        se = float(adjusted_se(*effect[1:], r2_z, r2_y))
-        return _with_t_interval(found, se, self.dof - 1, self.alpha)
+        estimate = adjusted_estimate(*effect, r2_z, r2_y)
+        se = adjusted_se(*effect[1:], r2_z, r2_y)
+        return Estimate.normal(estimate, se, 1 - self.alpha, dof=self.dof - 1)
 
     def bounds(self, r2_z: float, r2_y: float, alpha: float = 1.0) -> tuple[float, float]:
         """Return the range that confounders at most this strong allow; see `effect_bounds`."""
@@ -157,12 +157,17 @@ def sensitivity(
     benchmarks : sequence of names, or mapping from a label to a name or names, optional
         Columns to compare with, alone or as a group; every column of X by default, ``()`` for none.
         A category counts with all its levels. Columns of an array are named by position.
-    strengths : sequence of float
+    strengths : sequence of float, default=(1.0, 2.0, 3.0)
         How many times as strong as each benchmark.
-    q, alpha : float
+    q : float, default=1.0
+    alpha : float, default=0.05
         As in `robustness_value`; the intervals are 1−alpha ones.
     sample_weight : array, optional
         Weights of the squares. They are not counts: repeat rows for those.
+
+    Returns
+    -------
+    Sensitivity
 
     Notes
     -----
@@ -230,14 +235,12 @@ def _benchmark(
     return Benchmark(benchmark=label, **numbers)
 
 
-def _with_t_interval(estimate: float, se: float, dof: int, alpha: float) -> Estimate:
-    half = float(-stats.t.ppf(alpha / 2, dof)) * se
-    return Estimate(estimate, se, estimate - half, estimate + half)
-
-
 @dataclass(frozen=True)
 class _Regression:
-    """√w·[1, X, z, y] as the triangle of its QR, and the column of X behind each of its columns."""
+    """√w·[1, X, z, y] as the triangle of its QR, and the column of X behind each of its columns.
+
+    `left` is the same triangle, of 2 by 2, of what X leaves of z and y.
+    """
 
     triangle: Floats
     owners: NDArray[Any]
@@ -265,52 +268,44 @@ class _Regression:
         """Return the share of z these columns explain given the others, and of y given z too."""
         keep = ~np.isin(self.owners, names)
         left, _ = _residuals(self.triangle, keep)
-        r2_z = 1 - _squares(self.left)[0] / _squares(left)[0]
-        r2_y = 1 - _unexplained(self.left) / _unexplained(left)
-        return float(np.clip(r2_z, 0, 1)), float(np.clip(r2_y, 0, 1))
+        r2_z, r2_y = np.clip(1 - np.diag(self.left) ** 2 / np.diag(left) ** 2, 0, 1)
+        return float(r2_z), float(r2_y)
 
     def effect(self, alpha: float) -> Estimate:
         """Return the coefficient of z with its t interval."""
-        squares = _squares(self.left)[0]
-        found = float(self.left[:, 0] @ self.left[:, 1] / squares)
-        se = float(np.sqrt(_unexplained(self.left) / self.dof / squares))
-        return _with_t_interval(found, se, self.dof, alpha)
+        (of_z, shared), (_, of_y) = self.left
+        se = abs(of_y / of_z) / np.sqrt(self.dof)
+        return Estimate.normal(shared / of_z, se, 1 - alpha, dof=self.dof)
 
 
 def _residuals(triangle: Floats, keep: NDArray[np.bool_]) -> tuple[Floats, int]:
-    """Return what the columns kept leave of z and of y, and how many of them count."""
+    """Return what the columns kept leave of z and of y, and the rank of the columns.
+
+    With R the triangle of what is left, R₁₁² is left of z, R₂₂² of y once z is in the regression
+    too, and R₁₂/R₁₁ is the coefficient of z.
+    """
     design, targets = triangle[:, :-2][:, keep], triangle[:, -2:]
     lengths = np.linalg.norm(design, axis=0)
     design = design / np.where(lengths > 0, lengths, 1)
     q, r, _ = linalg.qr(design, mode="economic", pivoting=True)
     rank = int((np.abs(np.diag(r)) > TOLERANCE).sum())
     q = q[:, :rank]
-    return targets - q @ (q.T @ targets), rank
-
-
-def _squares(left: Floats) -> Floats:
-    return np.asarray((left**2).sum(axis=0))
-
-
-def _unexplained(left: Floats) -> float:
-    """Return the sum of squares of what is left of y once z is in the regression too."""
-    of_z, of_y = left.T
-    return float(((of_y - of_z * (of_z @ of_y) / (of_z @ of_z)) ** 2).sum())
+    return np.asarray(np.linalg.qr(targets - q @ (q.T @ targets), mode="r")), rank
 
 
 def _check_fit(left: Floats, triangle: Floats, dof: int) -> None:
-    whole = _squares(triangle[:, -2:])
+    whole = np.linalg.norm(triangle[:, -2:], axis=0)
     if dof < 2:
         raise ValueError(
             f"the regression of y on z and X leaves {max(dof, 0)} degrees of freedom; at least 2 "
             "are needed. Give more rows, or fewer columns and levels"
         )
-    if _squares(left)[0] <= 1e-12 * whole[0]:
+    if abs(left[0, 0]) <= 1e-6 * whole[0]:
         raise ValueError(
             "X determines sensitive_features: nothing of z is left once X is held fixed. Drop the "
             "columns that reveal z"
         )
-    if _unexplained(left) <= 1e-18 * whole[1]:
+    if abs(left[1, 1]) <= 1e-9 * whole[1]:
         raise ValueError("z and X determine y; there is nothing left for a confounder to explain")
 
 

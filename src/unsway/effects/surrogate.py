@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.interpolate import BSpline
 
@@ -238,13 +237,18 @@ def fit_surrogate(
         y, or any model's scores.
     scores, z : array of shape (n,)
         b, and the sensitive attribute as 0/1.
-    outcome_degree, effect_degree : int
+    outcome_degree : int, default=1
+    effect_degree : int, default=0
         N1 and N2: how many functions of b beside the constant α and β have. α gets at least as many
         as β.
-    basis : {"polynomial", "spline"}
+    basis : {"polynomial", "spline"}, default="polynomial"
         Powers of b, or cubic B-splines.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
+
+    Returns
+    -------
+    Surrogate
     """
     design = SurrogateDesign.of(
         scores,
@@ -289,12 +293,22 @@ def _two_histograms(scores: Floats, z: Floats, reduce: Reduce) -> tuple[Floats, 
     return np.concatenate(found), np.repeat([0.0, 1.0], [len(each) for each in found])
 
 
-def _check_condition(r: NDArray[np.float64], scores: Floats, z: Floats) -> None:
+def condition_number(r: Floats) -> float:
+    """Return the condition number of the columns, each scaled to length 1.
+
+    Examples
+    --------
+    >>> condition_number(np.diag([1.0, 1000.0]))
+    1.0
+    """
+    lengths = np.linalg.norm(r, axis=0)
+    return float(np.linalg.cond(r / np.where(lengths > 0, lengths, 1)))
+
+
+def _check_condition(r: Floats, scores: Floats, z: Floats) -> None:
     if z.min() == z.max():
         raise IllPosedSurrogateError(f"z is {z[0]:g} for every row; both groups are needed")
-    lengths = np.linalg.norm(r, axis=0)
-    sizes = np.linalg.svd(r / np.where(lengths > 0, lengths, 1), compute_uv=False)
-    condition = np.inf if sizes[-1] == 0 else float(sizes[0] / sizes[-1])
+    condition = condition_number(r)
     low, high = scores[z == 0], scores[z == 1]
     separated = low.max() < high.min() or high.max() < low.min()
     if condition <= MAX_CONDITION and not separated:

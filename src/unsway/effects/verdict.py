@@ -16,22 +16,22 @@ from .overlap import MAX_EXTREME_SHARE, Overlap
 Level = Literal["ok", "caution", "cannot tell"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Thresholds:
     """Where a finding begins to count; every one may be changed.
 
     Parameters
     ----------
-    max_extreme_share : float
+    max_extreme_share : float, default=0.25
         Share of rows with a propensity beyond the bounds of the overlap (.05 and .95 by default).
         `estimate_effects` warns at the same share.
-    min_effective_share : float
+    min_effective_share : float, default=0.1
         Rows the smaller group is worth under overlap weights, as a share of its rows.
-    min_effective_rows : float
+    min_effective_rows : float, default=100
         The same as a number of rows. Below it the data cannot tell.
-    max_standardized_difference : float
+    max_standardized_difference : float, default=0.1
         Largest absolute standardised difference left after weighting (Austin 2009 suggests .1).
-    max_within_spread : float
+    max_within_spread : float, default=0.2
         Spread of the effect within bins of the propensity, in standard deviations of y (of the
         effect's own unit where y was not given).
 
@@ -118,8 +118,12 @@ def verdict(
         At least one.
     thresholds : Thresholds, optional
         Where a finding begins to count.
-    weighting : str
+    weighting : str, default="overlap"
         The weighting of the balance that is judged.
+
+    Returns
+    -------
+    Verdict
 
     Examples
     --------
