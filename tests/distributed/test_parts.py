@@ -22,7 +22,7 @@ from unsway.distributed import Collective, Part, fit_here
 from unsway.distributed.nuisances import SharedRegression
 from unsway.distributed.rows import Facts, Layout, read_facts
 from unsway.effects import Fitting, IllPosedSurrogateError, Nuisances, SurrogateDesign
-from unsway.effects.conditional import corrected_effect, fit_correction
+from unsway.effects.conditional import fit_correction
 from unsway.effects.encoding import TableEncoder
 from unsway.folds import draws
 from unsway.tables import CodedTable, EngineTable
@@ -233,7 +233,7 @@ def test_the_correction_of_fair_targets_is_that_of_all_rows(degree):
     def effect(rows, reduce=None):
         mine = Nuisances(b[rows], outcome[rows])
         known = rows_of(None, y[rows], z[rows], weights[rows])
-        return corrected_effect(mine, fit_correction(known, mine, degree, reduce=reduce))
+        return fit_correction(known, mine, degree, reduce=reduce).effect(mine)
 
     found = in_threads(3, lambda rank, reduce: effect(CUTS[rank], reduce))
     np.testing.assert_allclose(np.concatenate(found), effect(slice(None)), atol=1e-9)

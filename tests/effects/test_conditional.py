@@ -12,7 +12,12 @@ from sklearn.linear_model import LogisticRegression
 
 from unsway.datasets import make_synthetic
 from unsway.effects import CrossFit
-from unsway.effects.conditional import ConditionalEffect, corrected_effect, fit_correction
+from unsway.effects.conditional import (
+    PRIOR_DEVIATION,
+    ConditionalEffect,
+    Correction,
+    fit_correction,
+)
 from unsway.effects.nuisance import Nuisances
 
 
@@ -26,26 +31,31 @@ def random_rows(n=200, seed=0):
 
 
 def test_a_constant_correction_is_the_residual_slope_by_hand():
-    # residuals of z: −¼, ¾, −½, ½; of y beside m̂ and τ̂: −¼, ½, 0, ½; c = Σ r·e / Σ r²
+    # m̂ = ½ and s = 1. Residuals r of z: −¼, ¾, −½, ½; e of y: −½, ½, −½, ½; c = Σ r·e / (Σ r² + ρ)
     b = np.array([0.25, 0.25, 0.5, 0.5])
-    z, y = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.5, 1.0])
-    nuisances = Nuisances(b, np.array([[0.25, 0.25], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]))
-    by_hand = (0.0625 + 0.375 + 0 + 0.25) / (0.0625 + 0.5625 + 0.25 + 0.25)
-    assert_close(fit_correction(rows_of(None, y, z), nuisances, 0), [by_hand], 1e-14)
+    z, y = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    nuisances = Nuisances(b, np.full((4, 2), 0.5))
+    ridge = 0.25 / PRIOR_DEVIATION**2
+    by_hand = (0.125 + 0.375 + 0.25 + 0.25) / (0.0625 + 0.5625 + 0.25 + 0.25 + ridge)
+    found = fit_correction(rows_of(None, y, z), nuisances, 0)
+    assert_close(found.coefficients, [by_hand], 1e-14)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("degree", [0, 1, 3])
-def test_the_correction_minimises_the_residual_sum_of_squares(degree, weighted):
+def test_the_correction_minimises_the_penalised_residual_sum_of_squares(degree, weighted):
     rows, nuisances = random_rows()
     rows = rows if weighted else replace(rows, weights=None)
-    b, weights = nuisances.propensity, rows.mean_one_weights
+    b, mean = nuisances.propensity, nuisances.mean
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    residual = rows.y - mean - (rows.z - b) * nuisances.effect
+    ridge = np.average(residual**2, weights=weights) / PRIOR_DEVIATION**2
 
     def squares(c):
-        effect = nuisances.effect + sum(each * b**k for k, each in enumerate(c))
-        return weights @ (rows.y - nuisances.mean - (rows.z - b) * effect) ** 2
+        change = 4 * mean * (1 - mean) * sum(each * (2 * b - 1) ** k for k, each in enumerate(c))
+        return weights @ (residual - (rows.z - b) * change) ** 2 + ridge * np.sum(np.square(c))
 
-    found = fit_correction(rows, nuisances, degree)
+    found = fit_correction(rows, nuisances, degree).coefficients
     general = minimize(squares, np.zeros(degree + 1), tol=1e-12)
     assert found.shape == (degree + 1,)
     assert squares(found) <= general.fun * (1 + 1e-10)
@@ -57,7 +67,7 @@ def test_weights_of_the_correction_equal_repeated_rows():
     again = np.repeat(np.arange(len(rows)), rows.weights.astype(int))
     copied = Nuisances(nuisances.propensity[again], nuisances.outcome[again])
     expected = fit_correction(replace(rows.take(again), weights=None), copied, 1)
-    assert_close(fit_correction(rows, nuisances, 1), expected, 1e-10)
+    assert_close(fit_correction(rows, nuisances, 1).coefficients, expected.coefficients, 1e-10)
 
 
 def test_nuisances_that_are_right_need_no_correction():
@@ -66,29 +76,53 @@ def test_nuisances_that_are_right_need_no_correction():
     outcome = 1 / (1 + np.exp(-margin[:, None] - np.array([0.0, 1.25])))
     nuisances = Nuisances(data.propensity, outcome)
     found = fit_correction(rows_of(None, data.y, data.z), nuisances, 0)
-    assert abs(found[0]) < 0.02
+    assert abs(found.coefficients[0]) < 0.02
 
 
-def test_a_propensity_that_is_the_same_for_all_gets_the_correction_of_degree_zero():
+def test_a_propensity_that_is_the_same_for_all_gets_a_finite_correction():
     rows, nuisances = random_rows(seed=2)
-    rows = replace(rows, weights=None)
     flat = Nuisances(np.full(200, 0.5), nuisances.outcome)
-    constant = fit_correction(rows, flat, 0)
-    line = fit_correction(rows, flat, 1)
-    assert_close(line @ [1.0, 0.5], constant[0], 1e-10)
+    line = fit_correction(replace(rows, weights=None), flat, 1).coefficients
     assert np.isfinite(line).all()
+    assert line[1] == 0  # 2b̂ − 1 is 0 for all
+
+
+def test_few_rows_correct_less_than_many_rows_of_the_same_kind():
+    rows, nuisances = random_rows(seed=3)
+    rows = replace(rows, weights=None)
+    again = np.tile(np.arange(200), 50)
+    many = Nuisances(nuisances.propensity[again], nuisances.outcome[again])
+    few_found = fit_correction(rows, nuisances, 0).coefficients[0]
+    many_found = fit_correction(rows.take(again), many, 0).coefficients[0]
+    assert 0 < few_found / many_found < 0.9
+
+
+def test_residuals_of_zero_need_no_correction():
+    y = np.tile([0.0, 1.0], 20)
+    nuisances = Nuisances(np.full(40, 0.5), np.column_stack([y, y]))
+    assert fit_correction(
+        rows_of(None, y, np.repeat([0, 1], 20)), nuisances, 1
+    ).coefficients.tolist() == [0, 0]
 
 
 def test_the_corrected_effect_adds_a_curve_of_the_propensity_by_hand():
+    # m̂ = .35 and .575, so that s = .91 and .9775
     nuisances = Nuisances(np.array([0.5, 0.25]), np.array([[0.2, 0.5], [0.6, 0.5]]))
-    assert_close(corrected_effect(nuisances, np.array([0.1, 0.4])), [0.6, 0.1], 1e-14)
-    assert_close(corrected_effect(nuisances, np.zeros(0)), [0.3, -0.1], 1e-14)
+    change = Correction(coefficients=np.array([0.1, 0.4]))
+    assert_close(change.effect(nuisances), [0.3 + 0.91 * 0.1, -0.1 - 0.9775 * 0.1], 1e-14)
+    assert_close(Correction(coefficients=np.zeros(0)).effect(nuisances), [0.3, -0.1], 1e-14)
 
 
-def test_an_effect_stays_a_difference_of_probabilities():
+def test_the_effect_on_a_number_is_corrected_in_its_own_units():
+    nuisances = Nuisances(np.array([0.5, 0.25]), np.array([[20.0, 50.0], [60.0, 50.0]]))
+    change = Correction(coefficients=np.array([1.0, 4.0]), binary=False)
+    assert_close(change.effect(nuisances), [31.0, -11.0], 1e-14)
+
+
+def test_an_effect_on_a_label_stays_a_difference_of_probabilities():
     nuisances = Nuisances(np.array([0.5, 0.5]), np.array([[0.1, 0.9], [0.9, 0.1]]))
-    assert corrected_effect(nuisances, np.array([3.0])).tolist() == [1.0, 1.0]
-    assert corrected_effect(nuisances, np.array([-3.0])).tolist() == [-1.0, -1.0]
+    assert Correction(coefficients=np.array([3.0])).effect(nuisances).tolist() == [1.0, 1.0]
+    assert Correction(coefficients=np.array([-3.0])).effect(nuisances).tolist() == [-1.0, -1.0]
 
 
 @pytest.fixture(scope="module")
@@ -114,14 +148,16 @@ def errors_by_bin(data, effect, truth):
 def test_the_correction_mends_the_effect_of_outcome_models_that_hardly_see_x(shrunk):
     data, truth, nuisances, _, correction = shrunk
     raw = errors_by_bin(data, nuisances.effect, truth)
-    mended = errors_by_bin(data, corrected_effect(nuisances, correction), truth)
+    mended = errors_by_bin(data, correction.effect(nuisances), truth)
     assert abs(raw).min() > 0.08
-    assert abs(mended).max() < 0.04
+    assert (abs(mended) < 0.4 * abs(raw)).all()
+    assert abs(np.mean(mended)) < 0.1 * abs(np.mean(raw))
 
 
 def test_rows_the_models_have_not_seen_get_the_same_correction(shrunk):
     _, _, _, models, correction = shrunk
     fresh = make_synthetic(500, random_state=3).X
     nuisances = models.predict(fresh)
-    expected = nuisances.effect + correction[0] + correction[1] * nuisances.propensity
+    expected = correction.effect(nuisances)
+    assert not np.allclose(expected, nuisances.effect)
     assert_close(ConditionalEffect(models, correction).predict(fresh), expected, 1e-12)

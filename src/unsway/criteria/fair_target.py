@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from .._typing import Floats, Reduce
 from ..core import Objective, Penalty
 from ..effects import HERE, CrossFit, Fitting
-from ..effects.conditional import ConditionalEffect, corrected_effect, fit_correction
+from ..effects.conditional import ConditionalEffect, Correction, fit_correction
 from ..rows import Rows
 from .criterion import FittedCriterion, warn_about_extremes
 
@@ -32,24 +32,31 @@ class FairTarget(BaseEstimator):
     Parameters
     ----------
     outcome_model, propensity_model : scikit-learn classifier or list of them, optional
-        Models of E[y|z,X], one per level of z, and of P(z=1|X), as in `estimate_effects`; by
-        default gradient boosting stacked with logistic regression.
-    correction_degree : int or None
+        Models of E[y|z,X], one trained on each level of z, and of P(z=1|X), as in
+        `estimate_effects`. By default E[y|z,X] is one model of both levels, boosted trees on (X, z)
+        stacked with a logistic regression on X, z and z·X, and P(z=1|X) is gradient boosting
+        stacked with logistic regression.
+    correction_degree : int or None, default=1
         Degree in b̂ of the residual correction of τ̂ (see Notes); None for none.
-    cv : int
+    cv : int, default=2
         Folds of the cross-fitting: a row's τ̂ comes from models that have not seen it.
-    clip : float
+    clip : float, default=0.01
         Propensities are kept within [clip, 1−clip].
-    max_extreme_share : float
+    max_extreme_share : float, default=0.6
         Warn when a larger share of propensities lies outside [.05, .95].
-    random_state : int
+    random_state : int, default=0
         Seed of the folds.
 
     Notes
     -----
-    With m̂ = b̂μ̂₁ + (1−b̂)μ̂₀, c minimises Σ(y − m̂ − (z−b̂)(τ̂ + Σ c_k b̂ᵏ))², and τ̂ + Σ c_k b̂ᵏ
-    takes the place of τ̂: models overstate or understate what z does, and this mends it on average
-    at each b.
+    Two models, each trained on one level, differ by noise as well as by the effect of z; where a
+    level has few rows the noise dominates. One model of both levels shares what the levels have in
+    common. Its stacking weights are those that predict best on average over the levels, whatever
+    their sizes.
+
+    With m̂ = b̂μ̂₁ + (1−b̂)μ̂₀ and s = 4m̂(1−m̂), c minimises
+    Σ(y − m̂ − (z−b̂)(τ̂ + s·Σ c_k(2b̂−1)ᵏ))² plus a ridge, and τ̂ + s·Σ c_k(2b̂−1)ᵏ replaces τ̂:
+    models overstate or understate the effect of z, and this corrects it on average at each b.
 
     References
     ----------
@@ -93,18 +100,19 @@ class FairTarget(BaseEstimator):
             propensity_model=self.propensity_model,
             cv=self.cv,
             clip=self.clip,
+            pooled=True,
             seed=self.random_state,
             fitting=fitting,
         )
         nuisances, models = cross_fit.fit_models()
         warn_about_extremes(nuisances.propensity, self.max_extreme_share, fitting.reduce)
-        correction = np.zeros(0)
+        correction = Correction(coefficients=np.zeros(0))
         if self.correction_degree is not None:
             correction = fit_correction(
                 rows, nuisances, self.correction_degree, reduce=fitting.reduce
             )
         effect = ConditionalEffect(models, correction)
-        return FittedCriterion(clone(self), corrected_effect(nuisances, correction), effect)
+        return FittedCriterion(clone(self), correction.effect(nuisances), effect)
 
     def objective(
         self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,12 @@ from ..core import LogLoss, Objective, Penalty
 from ..core.newton import LinearProblem
 from ..effects import CrossFit, Fitting
 from ..effects.encoding import TableEncoder
-from ..effects.learners import FittedModel
+from ..effects.learners import FittedModel, FittedPooledModel, add_interactions, add_level
 from ..effects.nuisance import Stack
 from ..folds import draws
 from ..models.xgboost import matrix_options, training_matrix, xgboost
 from ..rows import Rows
-from ..tables import EngineTable
+from ..tables import CodedTable, EngineTable
 from .collective import Collective
 from .rows import ties_of
 
@@ -100,6 +99,13 @@ class SharedFitting(Fitting):
             return (trees,)
         return trees, SharedRegression(rows, self.reduce)
 
+    def pooled_learners(self, rows: Rows) -> tuple[Any, ...]:
+        """Return the outcome models of all groups: trees, and a linear model with z·X."""
+        trees = SharedTrees(rows, self._settings, self._n_jobs, self.reduce, pooled=True)
+        if not self._settings.linear:
+            return (trees,)
+        return trees, SharedRegression(rows, self.reduce, pooled=True)
+
     def folds(self, rows: Rows, n_folds: int, seed: int) -> Index:
         """Return the fold of each row, by what it holds."""
         drawn = draws(rows.X.matrix, ties_of(rows), seed)
@@ -140,10 +146,19 @@ class ClippedScore:
 
 
 class SharedTrees:
-    """XGBoost's own trees, grown by all processes on rows that are quantised once."""
+    """XGBoost's own trees, grown by all processes on rows that are quantised once.
+
+    ``pooled`` trees are of all groups: the level of each row is one more column.
+    """
 
     def __init__(
-        self, rows: Rows, settings: NuisanceSettings, n_jobs: int | None, reduce: Any
+        self,
+        rows: Rows,
+        settings: NuisanceSettings,
+        n_jobs: int | None,
+        reduce: Any,
+        *,
+        pooled: bool = False,
     ) -> None:
         self._n_rounds, self._reduce = settings.n_rounds, reduce
         self._params = {
@@ -154,10 +169,16 @@ class SharedTrees:
         }
         if n_jobs is not None:
             self._params["nthread"] = n_jobs
-        self._matrix = training_matrix(self._params, rows.X)
-        self.encode = partial(_as_matrix, rows.X.layout)
+        self._n_levels = len(rows.groups.levels) if pooled else None
+        self._covariates, table = rows.X, rows.X
+        if pooled:
+            matrix = add_level(rows.X.matrix, rows.groups.codes)
+            table = CodedTable(matrix, rows.X.layout.with_number("level"))
+        self._layout = table.layout
+        self._matrix = training_matrix(self._params, table)
+        self.encode = rows.X.layout.matrix
 
-    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedTrees:
+    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedModel:
         """Grow the trees on these rows; the others have a weight of 0."""
         inside = np.zeros(len(target))
         inside[rows] = 1.0 if weights is None else weights[rows]
@@ -168,34 +189,51 @@ class SharedTrees:
         booster = xgboost().Booster({**self._params, "base_score": mean}, cache=[self._matrix])
         for number in range(self._n_rounds):
             booster.update(self._matrix, number)
-        return FittedTrees(booster)
+        trees = FittedTrees(booster, self._layout)
+        if self._n_levels is None:
+            return trees
+        return FittedPooledModel(trees, self._n_levels, add_level)
 
-    def predict_rows(self, model: Any, rows: Index) -> Floats:
+    def predict_rows(self, model: FittedModel, rows: Index) -> Floats:
         """Return the predictions for rows of the learner's own table."""
-        return model.predict(self._matrix)[rows]
+        if isinstance(model, FittedTrees):
+            return model.predict_matrix(self._matrix)[rows]
+        return model.predict(self._covariates.matrix[rows])
 
 
 @dataclass(frozen=True)
 class FittedTrees:
-    """Trees that were grown."""
+    """Trees that were grown, and the columns they read."""
 
     booster: Any
+    layout: EngineTable
 
-    def predict(self, table: Any) -> Floats:
+    def predict(self, table: Floats) -> Floats:
+        """Return P(1) of each row of coded columns."""
+        return self.predict_matrix(xgboost().DMatrix(table, **matrix_options(self.layout)))
+
+    def predict_matrix(self, matrix: Any) -> Floats:
         """Return P(1) of each row of an XGBoost matrix."""
-        return np.asarray(self.booster.predict(table).ravel(), dtype=np.float64)
+        return np.asarray(self.booster.predict(matrix).ravel(), dtype=np.float64)
 
 
 class SharedRegression:
-    """A logistic regression with a ridge, fitted on derivatives that all processes sum."""
+    """A logistic regression with a ridge, fitted on derivatives that all processes sum.
 
-    def __init__(self, rows: Rows, reduce: Any) -> None:
+    A ``pooled`` one is of all groups, with the level of each row and its products with X.
+    """
+
+    def __init__(self, rows: Rows, reduce: Any, *, pooled: bool = False) -> None:
         encoder = TableEncoder(reduce).fit(rows.X)
-        self._reduce, self._design = reduce, encoder.transform(rows.X)
+        self._reduce, self._covariates = reduce, encoder.transform(rows.X)
+        self._n_levels = len(rows.groups.levels) if pooled else None
+        self._design = self._covariates
+        if pooled:
+            self._design = add_interactions(self._covariates, rows.groups.codes)
         encoder.reduce = None  # what was summed is known, and models that are kept need no workers
         self.encode = encoder.transform
 
-    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedRegression:
+    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedModel:
         """Minimise Σ w·log-loss + ½‖β‖² over these rows of all processes, the intercept free."""
         inside = np.zeros(len(target))
         inside[rows] = 1.0 if weights is None else weights[rows]
@@ -207,11 +245,14 @@ class SharedRegression:
         )
         l2 = 1 / max(objective.total_weight, 1e-12)
         problem = LinearProblem(objective, self._design, l2)
-        return FittedRegression(problem.minimize(tol=_CONVERGED).weights)
+        regression = FittedRegression(problem.minimize(tol=_CONVERGED).weights)
+        if self._n_levels is None:
+            return regression
+        return FittedPooledModel(regression, self._n_levels, add_interactions)
 
-    def predict_rows(self, model: Any, rows: Index) -> Floats:
+    def predict_rows(self, model: FittedModel, rows: Index) -> Floats:
         """Return the predictions for rows of the learner's own table."""
-        return model.predict(self._design[rows])
+        return model.predict(self._covariates[rows])
 
 
 @dataclass(frozen=True)
@@ -232,8 +273,3 @@ def _refuse_model(model: Any, role: str) -> None:
             "nuisances=NuisanceSettings(…) how it is fitted, or hand in a criterion fitted on a "
             "sample"
         )
-
-
-def _as_matrix(layout: EngineTable, X: Any) -> Any:
-    """Return another table as a matrix of XGBoost."""
-    return xgboost().DMatrix(layout.matrix(X), **matrix_options(layout))

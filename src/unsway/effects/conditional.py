@@ -1,51 +1,91 @@
-"""The direct effect at each row's own X, freed of the bias that regularised models give it."""
+"""The direct effect at each row's own X, corrected for the bias of regularised models."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .._typing import Floats, Reduce
+from ..core.penalty import identity
 from ..rows import Rows
 from .nuisance import NuisanceModels, Nuisances
+
+#: Standard deviation of the correction's coefficients before the residuals are seen: ten points.
+PRIOR_DEVIATION = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correction:
+    """What is added to τ̂(X) = μ̂₁ − μ̂₀.
+
+    ::
+
+        s(X)·Σ_k c_k (2b̂(X)−1)ᵏ,   s = 4m̂(1−m̂) where y is a label, else 1
+
+    s is the variance of a label relative to that of an even one. An effect of z on rare labels is
+    small where the labels are rarest, and so is its correction.
+
+    Parameters
+    ----------
+    coefficients : array of shape (degree + 1,)
+        c; empty for no correction.
+    binary : bool
+        Whether y is a label.
+    """
+
+    coefficients: Floats
+    binary: bool = True
+
+    def basis(self, nuisances: Nuisances) -> Floats:
+        """Return s·(2b̂−1)ᵏ of each row, one column per coefficient."""
+        centred = 2 * nuisances.propensity - 1  # which changes its sign where the groups swap
+        powers = np.vander(centred, len(self.coefficients), increasing=True)
+        if not self.binary:
+            return powers
+        mean = np.clip(nuisances.mean, 0, 1)
+        return powers * (4 * mean * (1 - mean))[:, None]
+
+    def effect(self, nuisances: Nuisances) -> Floats:
+        """Return the corrected effect; that on a label lies within [−1, 1]."""
+        corrected = nuisances.effect + self.basis(nuisances) @ self.coefficients
+        return np.clip(corrected, -1, 1) if self.binary else corrected
 
 
 @dataclass(frozen=True)
 class ConditionalEffect:
-    """τ(X) = E[y|1,X] − E[y|0,X], estimated as τ̂(X) + Σ_k c_k b̂ᵏ.
+    """τ(X) = E[y|1,X] − E[y|0,X], as nuisance models and their correction estimate it.
 
     Parameters
     ----------
     models : NuisanceModels
-        Of b̂, μ̂₀ and μ̂₁; τ̂ = μ̂₁ − μ̂₀.
-    correction : array of shape (degree + 1,)
-        c; empty for none.
+        Of b̂, μ̂₀ and μ̂₁.
+    correction : Correction
+        What is added to μ̂₁ − μ̂₀.
     """
 
-    models: NuisanceModels
-    correction: Floats
+    models: NuisanceModels = field(repr=False)
+    correction: Correction
 
     def predict(self, X: Any) -> Floats:
         """Return the direct effect at rows the models have not seen."""
-        return corrected_effect(self.models.predict(X), self.correction)
-
-
-def corrected_effect(nuisances: Nuisances, correction: Floats) -> Floats:
-    """Return τ̂ + Σ_k c_k b̂ᵏ, within [−1, 1] as a difference of probabilities must be."""
-    powers = np.vander(nuisances.propensity, len(correction), increasing=True)
-    return np.clip(nuisances.effect + powers @ correction, -1, 1)
+        return self.correction.effect(self.models.predict(X))
 
 
 def fit_correction(
     rows: Rows, nuisances: Nuisances, degree: int, *, reduce: Reduce | None = None
-) -> Floats:
-    """Return the c that minimises Σ w (y − m̂ − (z−b̂)(τ̂ + Σ_k c_k b̂ᵏ))².
+) -> Correction:
+    """Return the correction that the residuals of y ask for.
 
-    Regularised models pull μ̂₀ and μ̂₁ together or apart, so τ̂ is biased. The residual of y on
-    z − b̂ shows by how much: small errors of b̂ and m̂ do not reach c to first order. Nothing is
-    corrected along directions in which all rows' b̂ are alike.
+    ::
+
+        c = argmin Σ w (y − μ̂_z − (z−b̂)·s·Σ_k c_k (2b̂−1)ᵏ)² + (σ/t)²·‖c‖²
+
+    Regularised models move μ̂₀ and μ̂₁ together or apart, so that τ̂ is biased. The residual of y on
+    z − b̂ shows by how much: errors of b̂ and m̂ reach c in second order only. σ² is the mean squared
+    residual, and t = .1, for labels in points of probability and for other outcomes in standard
+    deviations of the residual, is how large a bias is expected: few rows correct little.
 
     Parameters
     ----------
@@ -60,7 +100,7 @@ def fit_correction(
 
     Returns
     -------
-    array of shape (degree + 1,)
+    Correction
 
     References
     ----------
@@ -72,16 +112,23 @@ def fit_correction(
     Models that see no effect, where z decides the label:
 
     >>> from unsway.rows import Rows
-    >>> rows = Rows.check(np.eye(4), [0, 1, 0, 1], sensitive_features=[0, 1, 0, 1])
-    >>> fit_correction(rows, Nuisances(np.full(4, 0.5), np.full((4, 2), 0.5)), 0)
-    array([1.])
+    >>> labels = np.tile([0, 1], 500)
+    >>> rows = Rows.check(np.zeros((1000, 1)), labels, sensitive_features=labels)
+    >>> no_effect = Nuisances(np.full(1000, 0.5), np.full((1000, 2), 0.5))
+    >>> print(fit_correction(rows, no_effect, 0).effect(no_effect)[0].round(3))
+    0.909
     """
-    residual = rows.z - nuisances.propensity
-    powers = np.vander(nuisances.propensity, degree + 1, increasing=True)
-    regressors = powers * residual[:, None]
-    unexplained = rows.y - nuisances.mean - residual * nuisances.effect
-    weighted = regressors if rows.weights is None else regressors * rows.weights[:, None]
-    sums = weighted.T @ np.column_stack([regressors, unexplained])
-    sums = sums if reduce is None else reduce(sums)
-    found, *_ = np.linalg.lstsq(sums[:, :-1], sums[:, -1], rcond=None)
-    return np.asarray(found)
+    empty = Correction(coefficients=np.zeros(degree + 1), binary=rows.outcome.binary)
+    slope = rows.z - nuisances.propensity
+    regressors = empty.basis(nuisances) * slope[:, None]
+    residual = rows.y - nuisances.mean - slope * nuisances.effect
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    table = np.column_stack([regressors, residual])
+    sums = (reduce or identity)(np.append((table * weights[:, None]).T @ table, weights.sum()))
+    gram = sums[:-1].reshape(degree + 2, degree + 2)
+    variance = gram[-1, -1] / sums[-1]
+    expected = PRIOR_DEVIATION if rows.outcome.binary else PRIOR_DEVIATION * np.sqrt(variance)
+    ridge = variance / expected**2 if variance else 0.0
+    penalised = gram[:-1, :-1] + ridge * np.eye(degree + 1)
+    coefficients, *_ = np.linalg.lstsq(penalised, gram[:-1, -1], rcond=None)
+    return replace(empty, coefficients=coefficients)

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import minimize, nnls
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 
-from .._typing import Floats, Index, Reduce
+from .._typing import Codes, Floats, Index, Reduce
 from ..core.penalty import identity
+from ..rows import Rows
 from ..tables import EngineTable, check_table, take
 from .encoding import TableEncoder
 
 #: Levels that gradient boosting tells apart; the codes of a column with more count as numbers.
 MAX_LEVELS = 255
+
+#: Trees of a model of all groups, and their learning rate.
+POOLED_TREES, POOLED_RATE = 80, 0.25
+
+#: Scale of z·X in a linear model of all groups.
+INTERACTION_SCALE = 0.2
 
 
 def as_given(X: Any) -> Any:
@@ -33,7 +41,11 @@ class FittedModel(Protocol):
     """A trained model of one nuisance."""
 
     def predict(self, X: Any, /) -> Floats:
-        """Return the mean of each row, of an encoded table where the model has an encoder."""
+        """Return the mean of each row of an encoded table.
+
+        A model of one group's rows, or of the propensity, returns shape (n,); a model of all groups
+        returns shape (n, n_levels), the mean that each row would have in each group.
+        """
 
 
 class Learner(Protocol):
@@ -104,6 +116,108 @@ class FittedScikitModel:
         return np.asarray(self.model.predict(table), dtype=np.float64)
 
 
+@dataclass(frozen=True)
+class PooledLearner:
+    """One model of E[y|X, z] for all groups, trained on X and z together.
+
+    Models trained on one group each differ by noise as well as by the effect of z. A model of all
+    groups estimates what they share from all rows, so that its effect of z is less noisy. It is
+    also shrunk towards zero, which `fit_correction` repairs.
+
+    Parameters
+    ----------
+    learner : ScikitLearner
+        The model, with the covariates alone as its table.
+    codes : array of int of shape (n,)
+        The position of each row's level.
+    n_levels : int
+        Number of levels.
+    join : callable
+        Returns a table of covariates with the columns of the level of each row.
+    """
+
+    learner: ScikitLearner
+    codes: Codes = field(repr=False)
+    n_levels: int
+    join: Callable[[Any, Codes], Any]
+
+    @property
+    def encode(self) -> Callable[[Any], Any]:
+        """What returns another table of covariates as the model reads it."""
+        return self.learner.encode
+
+    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedPooledModel:
+        """Return a model trained on these rows."""
+        joined = self.join(take(self.learner.table, rows), self.codes[rows])
+        inside = replace(self.learner, table=joined)
+        model = inside.fit(
+            target[rows], np.arange(len(rows)), None if weights is None else weights[rows]
+        )
+        return FittedPooledModel(model, self.n_levels, self.join)
+
+    def predict_rows(self, model: FittedModel, rows: Index) -> Floats:
+        """Return the predictions for rows of the learner's own table, in each group."""
+        return model.predict(take(self.learner.table, rows))
+
+
+@dataclass(frozen=True)
+class FittedPooledModel:
+    """A trained model of all groups."""
+
+    model: FittedModel
+    n_levels: int
+    join: Callable[[Any, Codes], Any]
+
+    def predict(self, table: Any) -> Floats:
+        """Return the mean of each row in each group."""
+        n_rows = table.shape[0]
+        return np.column_stack(
+            [
+                self.model.predict(self.join(table, np.full(n_rows, level)))
+                for level in range(self.n_levels)
+            ]
+        )
+
+
+def add_level(table: Floats, codes: Codes) -> Floats:
+    """Return a table with the position of each row's level as its last column."""
+    return np.column_stack([table, codes])
+
+
+def add_interactions(table: Any, codes: Codes) -> Any:
+    """Return [E, z−½, (z−½)·E/5] of an encoded table E and two levels.
+
+    A linear model of it has a slope of its own in each group. Divided by 5, the differences between
+    the slopes are penalised 25 times as much as the slopes: a small group borrows the slopes of the
+    others unless its rows contradict them. The mean effect, the coefficient of z, is hardly
+    penalised. Which of the levels comes first is without effect.
+
+    Examples
+    --------
+    >>> add_interactions(np.array([[2.0], [3.0]]), np.array([0, 1])).round(2).tolist()
+    [[2.0, -0.5, -0.2], [3.0, 0.5, 0.3]]
+    """
+    z = codes.astype(np.float64)[:, None] - 0.5
+    if sparse.issparse(table):
+        slopes = table.multiply(z * INTERACTION_SCALE)
+        return sparse.hstack([table, sparse.csr_matrix(z), slopes], format="csr")
+    return np.hstack([table, z, table * z * INTERACTION_SCALE])
+
+
+def pooled_learners(rows: Rows) -> tuple[Learner, ...]:
+    """Return the default outcome models: boosted trees and a linear model, each of all groups."""
+    trees, linear = default_learners(rows.X, binary=rows.outcome.binary)
+    trees.model.set_params(max_iter=POOLED_TREES, learning_rate=POOLED_RATE)
+    if trees.model.categorical_features is not None:
+        categorical = np.append(trees.model.categorical_features, False)
+        trees.model.set_params(categorical_features=categorical)
+    codes, n_levels = rows.groups.codes, len(rows.groups.levels)
+    return (
+        PooledLearner(trees, codes, n_levels, add_level),
+        PooledLearner(linear, codes, n_levels, add_interactions),
+    )
+
+
 def fit_copy(model: Any, table: Any, y: NDArray[Any], weights: Floats | None) -> Any:
     """Return a trained copy of a model; a pipeline hands the weights to its last step."""
     model = clone(model)
@@ -114,7 +228,7 @@ def fit_copy(model: Any, table: Any, y: NDArray[Any], weights: Floats | None) ->
     return model
 
 
-def default_learners(X: Any, *, binary: bool) -> tuple[Learner, ...]:
+def default_learners(X: Any, *, binary: bool) -> tuple[ScikitLearner, ...]:
     """Return gradient boosting and a regularised linear model, the table encoded once for each."""
     X = check_table(X)
     coded, encoder = EngineTable.of(X), TableEncoder().fit(X)

@@ -20,7 +20,7 @@ from ..core.penalty import identity
 from ..folds import fold_numbers
 from ..rows import Rows
 from ..tables import columns, row_count
-from .learners import FittedModel, Learner, learners_from, stacking_shares
+from .learners import FittedModel, Learner, learners_from, pooled_learners, stacking_shares
 from .propensity import Propensity
 from .separation import refuse_separating_columns, separates
 
@@ -77,6 +77,10 @@ class Fitting:
         """Return a user's model, or several to be stacked; None gives the default."""
         return learners_from(models, rows.X, binary=binary, role=role)
 
+    def pooled_learners(self, rows: Rows) -> tuple[Learner, ...]:
+        """Return the default outcome models of all groups together; empty where there are none."""
+        return pooled_learners(rows)
+
     def folds(self, rows: Rows, n_folds: int, seed: int) -> Index:
         """Return the fold of each row, which depends on what the row holds and not on its place."""
         ties = [values for values in (rows.weights, rows.y) if values is not None]
@@ -113,6 +117,8 @@ class CrossFit:
         What the models are trained on.
     propensity, outcome : tuples of Learner
         Several are stacked; without outcome models the outcome means are NaN.
+    pooled : bool
+        Whether the outcome models are of all groups together; else there is one per group.
     folds : array of shape (n,)
         The fold of each row.
     n_folds : int
@@ -130,6 +136,7 @@ class CrossFit:
     n_folds: int
     clip: float
     fitting: Fitting = HERE
+    pooled: bool = False
 
     @classmethod
     def of(
@@ -139,6 +146,7 @@ class CrossFit:
         propensity_model: Any = None,
         outcome_model: Any = None,
         needs_outcome: bool = True,
+        pooled: bool = False,
         cv: int = 5,
         clip: float = 0.01,
         seed: int = 0,
@@ -154,7 +162,10 @@ class CrossFit:
         fitting.check_table(rows)
         propensity = fitting.learners(rows, propensity_model, binary=True, role="propensity_model")
         outcome: tuple[Learner, ...] = ()
-        if needs_outcome and binary and propensity_model is None and outcome_model is None:
+        pooled = pooled and needs_outcome and outcome_model is None
+        if pooled:
+            outcome = fitting.pooled_learners(rows)
+        elif needs_outcome and binary and propensity_model is None and outcome_model is None:
             outcome = propensity  # the same models, which need the table encoded but once
         elif needs_outcome:
             outcome = fitting.learners(rows, outcome_model, binary=binary, role="outcome_model")
@@ -164,7 +175,8 @@ class CrossFit:
                 "cv=1 predicts the rows a model was trained on, which cannot choose between "
                 "models; give one propensity_model and one outcome_model, or raise cv"
             )
-        return cls(rows, propensity, outcome, fitting.folds(rows, cv, seed), cv, clip, fitting)
+        folds = fitting.folds(rows, cv, seed)
+        return cls(rows, propensity, outcome, folds, cv, clip, fitting, pooled)
 
     def fit(self, chosen: Index | None = None) -> Nuisances:
         """Fit on the chosen rows, repeated ones included; a repeated row stays within one fold."""
@@ -178,11 +190,18 @@ class CrossFit:
             b = self._stack(self.propensity, z, used, used >= 0)
             if chosen is None and self.propensity:
                 self._refuse_separating_columns(b[0])
-            zero, one = (
-                self._stack(self.outcome, self.rows.y, used, z[used] == level) for level in (0, 1)
-            )
-        models = NuisanceModels(b[1], zero[1], one[1], self.clip)
-        return models.nuisances(b[0], zero[0], one[0]), models
+            means, outcome = self._outcome(used)
+        models = NuisanceModels(b[1], outcome, self.clip)
+        return models.nuisances(b[0], means), models
+
+    def _outcome(self, used: Index) -> tuple[Floats, tuple[Stack, ...]]:
+        """Return the outcome means in each group, and one stack of all groups or one for each."""
+        y, z = self.rows.y, self.rows.z[used]
+        if self.pooled:
+            means, stack = self._stack(self.outcome, y, used, used >= 0, z.astype(np.intp))
+            return means, (stack,)
+        each = [self._stack(self.outcome, y, used, z == level) for level in (0, 1)]
+        return np.column_stack([means for means, _ in each]), tuple(stack for _, stack in each)
 
     def _refuse_separating_columns(self, b: Floats) -> None:
         """Raise if X tells z; a model that saw the rows may have learnt them by heart."""
@@ -196,28 +215,53 @@ class CrossFit:
         refuse_separating_columns(b, rows.z, rows.weights, columns(rows.X), reduce=reduce)
 
     def _stack(
-        self, learners: Sequence[Learner], target: Floats, chosen: Index, usable: Mask
+        self,
+        learners: Sequence[Learner],
+        target: Floats,
+        chosen: Index,
+        usable: Mask,
+        level: Index | None = None,
     ) -> tuple[Floats, Stack]:
-        """Return the stacked out-of-fold predictions of models trained on the usable rows."""
+        """Return the stacked out-of-fold predictions of models trained on the usable rows.
+
+        Models of all groups predict each group's mean; ``level`` is that of each row, whose
+        prediction is compared with the target.
+        """
         if not learners:
             return np.full(len(chosen), np.nan), Stack((), (), ())
         folds, weights = self.folds[chosen], self.rows.weights
-        found, models = np.empty((len(chosen), len(learners))), []
+        means = () if level is None else (len(self.rows.groups.levels),)
+        predicted, models = np.empty((len(chosen), *means, len(learners))), []
         for fold in range(self.n_folds):
             test = folds == fold
             train = chosen[usable & ~test] if self.n_folds > 1 else chosen[usable]
             models.append(tuple(learner.fit(target, train, weights) for learner in learners))
             for position, (learner, model) in enumerate(zip(learners, models[-1], strict=True)):
-                found[test, position] = learner.predict_rows(model, chosen[test])
+                predicted[test, ..., position] = learner.predict_rows(model, chosen[test])
         inside = chosen[usable]
+        own = predicted if level is None else predicted[np.arange(len(chosen)), level]
         shares = stacking_shares(
-            found[usable],
+            own[usable],
             target[inside],
-            None if weights is None else weights[inside],
+            self._stacking_weights(inside, level),
             reduce=self.fitting.reduce,
         )
         encoders = tuple(learner.encode for learner in learners)
-        return found @ shares, Stack(encoders, tuple(models), tuple(shares.tolist()))
+        return predicted @ shares, Stack(encoders, tuple(models), tuple(shares.tolist()))
+
+    def _stacking_weights(self, inside: Index, level: Index | None) -> Floats | None:
+        """Return the weights of rows whose predictions are compared with the target.
+
+        Models of all groups are compared by each group's mean in turn, because the fair score gives
+        each group the same weight, however few its rows are.
+        """
+        weights = None if self.rows.weights is None else self.rows.weights[inside]
+        if level is None:
+            return weights
+        weights = np.ones(len(inside)) if weights is None else weights
+        totals = np.bincount(level, weights, len(self.rows.groups.levels))
+        totals = totals if self.fitting.reduce is None else self.fitting.reduce(totals)
+        return np.asarray(weights / totals[level])
 
 
 @dataclass(frozen=True)
@@ -232,7 +276,7 @@ class Stack:
         """Return the prediction for other rows, averaged over the folds."""
         tables = [encode(X) for encode in self.encoders]
         by_fold = [
-            np.column_stack([m.predict(table) for m, table in zip(fold, tables, strict=True)])
+            np.stack([m.predict(table) for m, table in zip(fold, tables, strict=True)], axis=-1)
             for fold in self.models
         ]
         return np.asarray(np.mean(by_fold, axis=0) @ np.array(self.shares))
@@ -240,29 +284,38 @@ class Stack:
 
 @dataclass(frozen=True)
 class NuisanceModels:
-    """The fitted models of b, μ₀ and μ₁."""
+    """The fitted models of the propensity b and of the outcome means.
+
+    Parameters
+    ----------
+    propensity : Stack
+        Of b.
+    outcome : tuple of Stack
+        One of all groups, or one for each.
+    clip : float
+        The propensity is kept within [clip, 1−clip].
+    """
 
     propensity: Stack
-    outcome_zero: Stack
-    outcome_one: Stack
+    outcome: tuple[Stack, ...]
     clip: float
 
     def predict(self, X: Any) -> Nuisances:
         """Return the nuisances of rows the models have not seen."""
-        stacks = (self.propensity, self.outcome_zero, self.outcome_one)
         with threadpool_limits(1 if row_count(X) < FEW_ROWS else None):
-            return self.nuisances(*(stack.predict(X) for stack in stacks))
+            means = [stack.predict(X) for stack in self.outcome]
+            return self.nuisances(self.propensity.predict(X), np.column_stack(means))
 
-    def nuisances(self, b: Floats, zero: Floats, one: Floats) -> Nuisances:
+    def nuisances(self, b: Floats, means: Floats) -> Nuisances:
         """Return predictions as nuisances, the propensity clipped."""
         return Nuisances(
             np.clip(b, self.clip, 1 - self.clip),
-            np.column_stack([zero, one]),
+            means,
             int(((b < self.clip) | (b > 1 - self.clip)).sum()),
             {
                 "propensity": self.propensity.shares,
-                "outcome z=0": self.outcome_zero.shares,
-                "outcome z=1": self.outcome_one.shares,
+                "outcome z=0": self.outcome[0].shares,
+                "outcome z=1": self.outcome[-1].shares,
             },
         )
 
