@@ -7,10 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from .._typing import Floats
-from ..effects import Estimate
 from ..effects.estimate import Progress
 from ..frames import plain
 from ..rows import Rows
@@ -308,14 +305,14 @@ def _lines(found: Audit) -> Iterator[str]:
     yield from text_table(
         ("", "threshold", *places),
         (
-            (*_about(key), *(_show(entries[key._replace(group=place)]) for place in places))
+            (*_about(key), *(show(entries[key._replace(group=place)]) for place in places))
             for key in sorted(overall, key=lambda key: names.index(key.metric))
         ),
     )
     yield ""
     yield from text_table(
         ("between the groups", "threshold", "value"),
-        ((*_about(key), _show(each)) for key, each in entries.items() if key.group == BETWEEN),
+        ((*_about(key), show(each)) for key, each in entries.items() if key.group == BETWEEN),
     )
     if found.causal is not None:
         yield from _causal_lines(found.causal)
@@ -329,7 +326,7 @@ def _causal_lines(causal: CausalAudit) -> Iterator[str]:
     yield ""
     rows: dict[str, dict[str, str]] = {}
     for effect, on, each in causal.estimates():
-        rows.setdefault(effect, {})[on] = _show(each)
+        rows.setdefault(effect, {})[on] = show(each)
     yield from text_table(
         ("effect of z", "on labels", "on scores"),
         ((name, on.get("labels", ""), on.get("scores", "")) for name, on in rows.items()),
@@ -343,7 +340,3 @@ def _causal_lines(causal: CausalAudit) -> Iterator[str]:
 
 def _about(key: Key) -> tuple[str, str]:
     return key.metric, "" if key.threshold is None else f"{key.threshold:g}"
-
-
-def _show(each: Estimate) -> str:
-    return "–" if np.isnan(each.estimate) else show(each)

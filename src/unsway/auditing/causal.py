@@ -197,23 +197,11 @@ def causal_audit(
         verdict=told.verdict,
         n_rows=len(rows),
         n_rows_given=n_given,
-        notes=_notes({**missing, **told.missing}),
+        notes=tuple(
+            f"No {'curve of the labels' if part == 'curve' else part}: {why}."
+            for part, why in {**missing, **told.missing}.items()
+        ),
     )
-
-
-#: What may be missing, in the order of the notes, and what an audit calls it.
-_PARTS = {
-    "effects on the scores": "effects on the scores",
-    "mean-field check": "mean-field check",
-    "curve of the scores": "curve of the scores",
-    "curve": "curve of the labels",
-    "surrogate coefficients": "surrogate coefficients",
-    "sensitivity analysis": "sensitivity analysis",
-}
-
-
-def _notes(missing: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(f"No {name}: {missing[part]}." for part, name in _PARTS.items() if part in missing)
 
 
 def _score_effects(
@@ -240,12 +228,11 @@ def _surrogate(p: Floats, rows: Rows, b: Floats, degrees: Mapping[str, Any]) -> 
     """Return α and β of labels and scores by power of b, beside γ."""
     design = SurrogateDesign.of(b, rows.z, sample_weight=rows.weights, **degrees)
     label, score = design.fit(rows.y), design.fit(p)
-    n_outcome, n_effect = len(label.outcome_coefficients), len(label.effect_coefficients)
-    columns: Mapping[str, list[Any]] = {
-        "coefficient": [f"alpha_{k}" for k in range(n_outcome)]
-        + [f"beta_{k}" for k in range(n_effect)],
-        "labels": [*label.outcome_coefficients, *label.effect_coefficients],
-        "fair": [*label.fair_coefficients, *[0.0] * n_effect],
-        "scores": [*score.outcome_coefficients, *score.effect_coefficients],
-    }
-    return Table({name: list(map(plain, values)) for name, values in columns.items()})
+    alpha = (label.outcome_coefficients, label.fair_coefficients, score.outcome_coefficients)
+    none = np.zeros_like(label.effect_coefficients)
+    beta = (label.effect_coefficients, none, score.effect_coefficients)
+    return Table.of(
+        {"coefficient": f"{kind}_{power}", "labels": labels, "fair": fair, "scores": scores}
+        for kind, columns in (("alpha", alpha), ("beta", beta))
+        for power, (labels, fair, scores) in enumerate(zip(*map(plain, columns), strict=True))
+    )

@@ -19,15 +19,7 @@ from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import Settings, check_rows
 from .metrics import estimates
-from .tables import (
-    Measured,
-    MetricTable,
-    Table,
-    measure_model,
-    short,
-    show,
-    text_table,
-)
+from .tables import Measured, MetricTable, Table, measure_model, short, show, text_table
 
 #: Version of what `Comparison.to_dict` holds.
 SCHEMA_VERSION = 1
@@ -257,9 +249,7 @@ def comparison(
 def _differences(model: Measured, base: Measured, confidence: float) -> MetricTable:
     before = base.metrics.entries
     values = {k: each.estimate - before[k].estimate for k, each in model.metrics.entries.items()}
-    replicates = None
-    if model.replicates is not None and base.replicates is not None:
-        replicates = model.replicates - base.replicates
+    replicates = model.replicates - base.replicates
     entries = estimates(values, replicates, confidence, signed=True)
     return MetricTable(entries=entries, levels=model.metrics.levels)
 

@@ -235,18 +235,17 @@ def resampled(
 
 
 def estimates(
-    values: Values, replicates: Floats | None, confidence: float = 0.95, *, signed: bool = False
+    values: Values, replicates: Floats, confidence: float = 0.95, *, signed: bool = False
 ) -> dict[Key, Estimate]:
     """Return metrics with percentile intervals of their replicates, or NaN without any.
+
+    Replicates have a line per resample, and a column per metric before those of anything else.
 
     A fairlearn metric is an absolute difference, or a ratio of at most 1, whose resamples lie on
     one side of no difference at all; its interval is that of the signed difference or ratio, folded
     over. The two rates of equalised odds each get half of the error that is allowed. With `signed`
     every number is taken as it is: so are differences of metrics.
     """
-    if replicates is None:
-        none = float("nan")
-        return {key: Estimate(value, none, none, none) for key, value in values.items()}
     columns = dict(zip(values, replicates[:, : len(values)].T, strict=True))
     found = {}
     for key, value in values.items():

@@ -248,14 +248,14 @@ class Calibration(Tabular):
 class Measured:
     """The metrics of one model's scores.
 
-    `replicates` has a line per resample, or is None; the resamples of one seed and one z are the
-    same whatever the scores, so lines of two models are pairs.
+    `replicates` has a line per resample. The resamples of one seed and one z are the same for any
+    scores, so lines of two models are pairs.
     """
 
     scores: Floats = field(repr=False)
     metrics: MetricTable
     calibration: Calibration
-    replicates: Floats | None = field(repr=False)
+    replicates: Floats = field(repr=False)
 
 
 def measure_model(
@@ -264,7 +264,8 @@ def measure_model(
     """Measure scores on all rows, and again on each resample within the groups."""
     sample = Sample.of(rows.y, p, rows.z, rows.weights)
     edges = bin_edges(p, settings.calibration_bins, settings.calibration_strategy)
-    values, replicates = measure(sample.tally(), settings.thresholds, edges), None
+    values = measure(sample.tally(), settings.thresholds, edges)
+    replicates = np.empty((0, len(values) + len(PLACES) * (len(edges) - 1)))
     if settings.n_bootstrap:
         replicates = bootstrap(
             partial(resampled, sample, settings.thresholds, edges),
@@ -274,8 +275,7 @@ def measure_model(
             n_jobs=settings.n_jobs,
             progress=progress,
         )
-    shares = None if replicates is None else replicates[:, len(values) :]
-    level = settings.confidence
+    shares, level = replicates[:, len(values) :], settings.confidence
     return Measured(
         scores=p,
         metrics=MetricTable(entries=estimates(values, replicates, level), levels=rows.groups.names),
@@ -302,7 +302,7 @@ def short(text: Any, longest: int = 32) -> str:
 
 
 def show(each: Estimate, form: str = ".4f") -> str:
-    """Return an estimate, with its interval where there is one, for a terminal.
+    """Return an estimate, with its interval where there is one, for a terminal; NaN is a dash.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def show(each: Estimate, form: str = ".4f") -> str:
     '+0.2 [+0.1, +0.3]'
     """
     if math.isnan(each.low):
-        return f"{each.estimate:{form}}"
+        return "–" if math.isnan(each.estimate) else f"{each.estimate:{form}}"
     return f"{each.estimate:{form}} [{each.low:{form}}, {each.high:{form}}]"
 
 
