@@ -90,22 +90,20 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything by name, ready for JSON; None where a number is unknown."""
-        found: dict[str, Any] = plain(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "verdict": self.verdict,
-                "rows": {"z=0": self.n_rows[0], "z=1": self.n_rows[1]},
-                "sensitive": {"name": self.sensitive_name, "levels": list(self.levels)},
-                "classes": list(self.classes),
-                "metrics": self.metrics.to_records(),
-                "calibration": self.calibration.table.to_records(),
-                "causal": self.causal and self.causal.to_dict(),
-                "missing": self.missing,
-                "comparison": self.comparison and self.comparison.to_dict(),
-                "settings": dict(self.settings),
-            }
-        )
-        return found
+        found = {
+            "schema_version": SCHEMA_VERSION,
+            "verdict": self.verdict,
+            "rows": dict(zip(PLACES[1:], self.n_rows, strict=True)),
+            "sensitive": {"name": self.sensitive_name, "levels": self.levels},
+            "classes": self.classes,
+            "metrics": self.metrics.to_records(),
+            "calibration": self.calibration.table.to_records(),
+            "causal": self.causal and self.causal.to_dict(),
+            "missing": self.missing,
+            "comparison": self.comparison and self.comparison.to_dict(),
+            "settings": self.settings,
+        }
+        return dict(plain(found))
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON text."""

@@ -92,22 +92,17 @@ class Comparison(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, ready for JSON."""
-        left = None if self.left is None else {k: v.to_dict() for k, v in self.left.items()}
-        found: dict[str, Any] = plain(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "models": list(self.models),
-                "reference": self.reference,
-                "differences": self.table.to_records(),
-                "direct_effect_left": left,
-                "direct_effect_left_differences": {
-                    name: each.to_dict() for name, each in self.left_differences.items()
-                },
-                "missing": self.missing,
-                "settings": dict(self.settings),
-            }
-        )
-        return found
+        found = {
+            "schema_version": SCHEMA_VERSION,
+            "models": list(self.models),
+            "reference": self.reference,
+            "differences": self.table.to_records(),
+            "direct_effect_left": self.left and _dicts(self.left),
+            "direct_effect_left_differences": _dicts(self.left_differences),
+            "missing": self.missing,
+            "settings": self.settings,
+        }
+        return dict(plain(found))
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON text."""
@@ -244,6 +239,10 @@ def comparison(
             "rows": len(rows),
         },
     )
+
+
+def _dicts(estimates: Mapping[str, Estimate]) -> dict[str, dict[str, float]]:
+    return {name: each.to_dict() for name, each in estimates.items()}
 
 
 def _differences(model: Measured, base: Measured, confidence: float) -> MetricTable:

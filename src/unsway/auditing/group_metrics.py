@@ -72,7 +72,7 @@ def with_overall(by_group: Floats) -> Floats:
 
 def share(part: Floats, whole: Floats) -> Floats:
     """Return part / whole; NaN where the whole is 0."""
-    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
 
 
 def _difference(overall: float, rates: Floats, method: str) -> float:

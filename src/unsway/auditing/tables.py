@@ -17,6 +17,7 @@ from ..effects import Estimate
 from ..effects.estimate import Progress, bootstrap
 from ..frames import Tabular, make_frame, plain
 from ..rows import Rows
+from .group_metrics import share
 from .inputs import Settings
 from .metrics import (
     BETWEEN,
@@ -67,9 +68,8 @@ class Table:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return one mapping per row, ready for JSON; None where a number is unknown."""
-        names = list(self.columns)
         return [
-            dict(zip(names, map(plain, row), strict=True))
+            dict(zip(self.columns, map(plain, row), strict=True))
             for row in zip(*self.columns.values(), strict=True)
         ]
 
@@ -116,19 +116,18 @@ class MetricTable(Tabular):
         name, *rest = (key,) if isinstance(key, str) else key
         group = next((each for each in rest if isinstance(each, str)), None)
         threshold = next((float(each) for each in rest if not isinstance(each, str)), None)
+        groups = ("overall", BETWEEN) if group is None else (group,)
         found = [
-            (entry, value)
+            value
             for entry, value in self.entries.items()
             if entry.metric == name
-            and (group is None or entry.group == group)
-            and (threshold is None or entry.threshold == threshold)
+            and entry.group in groups
+            and threshold in (None, entry.threshold)
         ]
-        if group is None and len(found) > 1:
-            found = [each for each in found if each[0].group in ("overall", BETWEEN)]
         if len(found) != 1:
             why = "there is none" if not found else f"there are {len(found)}; give the threshold"
             raise KeyError(f"{key!r}: {why}")
-        return found[0][1]
+        return found[0]
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         return self.table.columns
@@ -201,20 +200,18 @@ class Calibration(Tabular):
     ) -> Calibration:
         """Return the curves, with intervals from replicates of the shares by [place, bin]."""
         weight, score, label = tally.binned(edges)
-        low, high = np.full((2, *weight.shape), np.nan)
-        if replicates is not None:
-            ends = [percentiles(column, confidence) for column in replicates.T]
-            low, high = (np.reshape(side, weight.shape) for side in zip(*ends, strict=True))
-        with np.errstate(invalid="ignore"):
-            return cls(
-                edges=edges,
-                weight=weight,
-                mean_score=score / weight,
-                positive_share=label / weight,
-                low=low,
-                high=high,
-                levels=levels,
-            )
+        replicates = np.empty((0, weight.size)) if replicates is None else replicates
+        ends = [percentiles(column, confidence) for column in replicates.T]
+        low, high = np.reshape(np.transpose(ends), (2, *weight.shape))
+        return cls(
+            edges=edges,
+            weight=weight,
+            mean_score=share(score, weight),
+            positive_share=share(label, weight),
+            low=low,
+            high=high,
+            levels=levels,
+        )
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         return self.table.columns
