@@ -182,16 +182,16 @@ class Page:
             texts.append(moving.texts)
             return len(texts) - 1
 
-        scripts = [_safe_script(script()), _read("page.js")] if self.charts() else []
+        scripts = [_safe_script(script()), read_template("page.js")] if self.charts() else []
         jinja2 = load("jinja2", "report")
         environment = jinja2.Environment(
             autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
-        html = environment.from_string(_read("page.html.j2")).render(
+        html = environment.from_string(read_template("page.html.j2")).render(
             page=self,
             place=place,
             kind=lambda block: type(block).__name__,
-            style=palette() + _read("page.css"),
+            style=palette() + read_template("page.css"),
             content=lambda: embedded_json({**_content(self), "texts": texts}),
             scripts=scripts,
             hashes=" ".join(f"'sha256-{_hash(each)}'" for each in scripts),
@@ -235,5 +235,6 @@ def _hash(script: str) -> str:
     return b64encode(sha256(script.encode()).digest()).decode()
 
 
-def _read(name: str) -> str:
+def read_template(name: str) -> str:
+    """Return the text of a file in the folder of templates."""
     return files(__package__).joinpath(f"templates/{name}").read_text(encoding="utf-8")
