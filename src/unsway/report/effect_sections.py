@@ -7,7 +7,7 @@ from typing import Any
 
 from ..auditing.numbers import number, points
 from . import charts
-from .facts import NOTHING, AnyViews, AuditFacts, PointFacts, View, Views, numbers_of
+from .facts import NOTHING, AnyViews, AuditFacts, PointFacts, View, Views, numbers_of, renamed
 from .html import Block, Chart, Section, Table
 from .words import estimate, interval, shown
 
@@ -144,9 +144,9 @@ def _forest(view: View, whose: str, table: Table, more: str = "") -> Chart:
 
 
 def _curves(audit: AuditFacts) -> Iterator[Chart]:
-    kept = {"on": "of", "b": "b", "estimate": "y", "band_low": "low", "band_high": "high"}
+    names = {"of": "on", "b": "b", "y": "estimate", "low": "band_low", "high": "band_high"}
     rows = [
-        {short: row[name] for name, short in kept.items()} | {"text": points(row["estimate"])}
+        {**renamed(row, **names), "text": points(row["estimate"])}
         for row in audit.causal.get("curves") or ()
     ]
     cells = [(row["of"], number(row["b"], 2), row["text"], interval(row)) for row in rows]

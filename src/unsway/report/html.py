@@ -201,13 +201,14 @@ class Page:
 
 def _content(page: Page) -> dict[str, Any]:
     """Return what the page's script reads."""
-    strengths = [] if page.slider is None else page.slider.strengths
-    level = "" if page.headline is None else page.headline.level
+    slider = page.slider or Slider([], 0)
+    level = page.headline.level if page.headline else ""
+    still = [level] * max(1, len(slider.strengths))
     return {
         "data": page.data,
-        "strengths": strengths,
-        "start": 0 if page.slider is None else page.slider.start,
-        "levels": level.texts if isinstance(level, Moving) else [level] * max(1, len(strengths)),
+        "strengths": slider.strengths,
+        "start": slider.start,
+        "levels": level.texts if isinstance(level, Moving) else still,
         "charts": page.charts(),
     }
 

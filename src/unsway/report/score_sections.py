@@ -7,7 +7,7 @@ from typing import Any
 
 from ..auditing.numbers import number, points, signed
 from . import charts
-from .facts import LEFT, AnyViews, AuditFacts, Views, numbers_of
+from .facts import LEFT, AnyViews, AuditFacts, Views, numbers_of, renamed
 from .html import Chart, KeyNumber, Section, Table, Text
 from .words import Writer, count, estimate, interval, percent
 
@@ -174,18 +174,13 @@ def calibration_section(views: Views[AuditFacts]) -> Section:
 
 def _calibration_chart(views: Views[AuditFacts]) -> Chart:
     names = dict(zip(GROUPS, views.first.groups, strict=True))
+    fields = {"score": "mean_score", "share": "positive_share", "rows": "weight"}
+    fields |= {"low": "low", "high": "high"}
 
     def drawn(audit: AuditFacts) -> Iterator[dict[str, Any]]:
         for row in audit.calibration:
             if row["group"] in names:
-                yield {
-                    "group": names[row["group"]],
-                    "score": row["mean_score"],
-                    "share": row["positive_share"],
-                    "rows": row["weight"],
-                    "low": row["low"],
-                    "high": row["high"],
-                }
+                yield {"group": names[row["group"]], **renamed(row, **fields)}
 
     return Chart(
         "calibration",
@@ -215,17 +210,13 @@ def comparison_section(audit: AuditFacts) -> Section:
         if row["group"] in ("overall", "between")
         and row["threshold"] in (None, audit.thresholds[0])
     }
-    rows = [
-        (
-            label,
-            writer(label)(kept[name]["reference_value"]),
-            writer(label)(kept[name]["value"]),
-            writer(label, signed)(kept[name]["difference"]),
-            interval(kept[name], writer(label)),
-        )
-        for name, label in MEASURES.items()
-        if name in kept
-    ]
+    rows = []
+    for name, label in MEASURES.items():
+        if name in kept:
+            found, write = kept[name], writer(label)
+            values = (write(found["reference_value"]), write(found["value"]))
+            difference = writer(label, signed)(found["difference"])
+            rows.append((label, *values, difference, interval(found, write)))
     gap = next(iter(audit.comparison["direct_effect_left_differences"].values()), None)
     lead = "Both models on the same rows; intervals are those of the difference itself."
     if gap is not None:
