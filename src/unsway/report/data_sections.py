@@ -46,16 +46,8 @@ def data_sections(
         yield _robustness_section(causal["sensitivity"])
     findings = (causal.get("verdict") or {}).get("findings", ())
     found = [Check(level_of(each), each["sentence"]) for each in findings]
-    missing = [] if audit is None or not audit.missing else [audit.missing]
-    yield _limits_section(
-        [*checked, *found],
-        [
-            *(f"The direct effect was not judged: {why}." for why in missing),
-            *notes,
-            *causal.get("notes", ()),
-            *_rows_used(causal),
-        ],
-    )
+    notes = [*notes, *(audit.notes if audit is not None else ())]
+    yield _limits_section([*checked, *found], notes)
 
 
 # --- overlap and balance --------------------------------------------------------------------------
@@ -171,12 +163,6 @@ def _benchmarks(found: Mapping[str, Any]) -> Iterator[Table]:
 
 
 # --- what was checked, and what was not -----------------------------------------------------------
-
-
-def _rows_used(causal: Mapping[str, Any]) -> Iterator[str]:
-    given, used = causal.get("rows_given"), causal.get("rows")
-    if given and used and used < given:
-        yield f"Effects were estimated on {count(used)} of the {count(given)} rows."
 
 
 def _limits_section(checked: Sequence[Check], notes: Sequence[str]) -> Section:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from ..auditing.verdict import labels_direct
 from ..sweeps import Choice, Frontier, Point
 from .html import Moving, Table
-from .words import group_name
+from .words import count, group_name
 
 #: The forms of `Audit.to_dict` the report can read.
 SCHEMA_VERSIONS = (1,)
@@ -146,6 +146,16 @@ class AuditFacts(_Judged):
         """Return an effect of z on the labels or on the scores."""
         found: Mapping[str, Any] = (self.causal.get(on) or {}).get(name) or NOTHING
         return found
+
+    @property
+    def notes(self) -> list[str]:
+        """What to keep in mind."""
+        notes = [f"The direct effect was not judged: {self.missing}."] if self.missing else []
+        notes += self.causal.get("notes", ())
+        given, used = self.causal.get("rows_given"), self.causal.get("rows")
+        if given and used and used < given:
+            notes.append(f"Effects were estimated on {count(used)} of the {count(given)} rows.")
+        return notes
 
     @property
     def level(self) -> str:
