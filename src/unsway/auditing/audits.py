@@ -32,13 +32,13 @@ class Audit:
         Performance overall and by group, and differences between the groups, with intervals:
         ``audit.metrics["auc", "z=1"]``, ``audit.metrics["demographic_parity_difference"]``.
     calibration : Calibration
-        Scores beside labels, overall and by group.
+        Mean scores and shares of positive labels, overall and by group.
     causal : CausalAudit or None
         Effects of z on labels and scores, the direct effect left, and whether the data can tell.
     missing : str or None
         Why there is no causal part.
     comparison : Comparison or None
-        The model beside the baseline, where there is one.
+        The model compared with the baseline, if there is one.
     n_rows : tuple of int
         Rows with z=0 and with z=1.
     levels, classes : tuple of str
@@ -255,23 +255,23 @@ def _judge(
     missing: str | None,
     progress: Progress | None,
 ) -> Audit:
-    """Measure the model, and beside it the baseline if there is one."""
+    """Measure the model, and the baseline if there is one."""
     from .. import __version__
 
-    model, beside = measure_model(scores["y_pred"], rows, settings, progress), None
+    model, compared = measure_model(scores["y_pred"], rows, settings, progress), None
     if "baseline" in scores:
         models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": model}
         left = None
         if causal is not None and causal.baseline_left is not None:
             left = {"baseline": causal.baseline_left, "model": causal.direct_effect_left}
-        beside = comparison(models, rows, settings, left, missing)
+        compared = comparison(models, rows, settings, left, missing)
     judged = ("thresholds", "n_bootstrap", "confidence", "calibration_bins", "calibration_strategy")
     return Audit(
         metrics=model.metrics,
         calibration=model.calibration,
         causal=causal,
         missing=missing,
-        comparison=beside,
+        comparison=compared,
         n_rows=(int((rows.z == 0).sum()), int((rows.z == 1).sum())),
         levels=rows.groups.names,
         classes=rows.outcome.names,

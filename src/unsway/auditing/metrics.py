@@ -1,6 +1,6 @@
 """The numbers of an audit: how good scores are, overall and by group, and how the groups differ.
 
-Rows are told apart by group, label and score, and every metric follows from their weights. A score
+Rows differ in group, label and score, and every metric follows from their weights. A score
 that many rows share is kept once, so the table has one line per distinct score, and a bootstrap
 replicate is one pass over the rows that fills the same table again.
 """
@@ -30,7 +30,7 @@ from .group_metrics import (
 TINY = float(np.finfo(np.float64).eps)
 #: The places of the groups in a tally's tables.
 PLACES = ("overall", "z=0", "z=1")
-#: Where a number that compares the groups stands.
+#: The place of a number that compares the groups.
 BETWEEN = "between"
 
 #: What each metric says, in a few words.

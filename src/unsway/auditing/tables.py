@@ -156,7 +156,9 @@ class MetricTable(Tabular):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Calibration(Tabular):
-    """Scores beside labels in bins of the score; arrays are [overall, z=0, z=1] by bin.
+    """Mean scores and shares of positive labels in bins of the score.
+
+    Arrays are [overall, z=0, z=1] by bin.
 
     Parameters
     ----------

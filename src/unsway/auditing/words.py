@@ -1,4 +1,4 @@
-"""An audit in plain words: one paragraph made of its numbers."""
+"""The verdict of an audit: one paragraph with its numbers."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def _causal_sentences(causal: CausalAudit, group: str) -> Iterator[str]:
 def _share(labels: Effects, direct: float) -> str:
     """Return the share that goes directly, where both parts point the same way."""
     through, whole = labels.explained.estimate, labels.total.estimate
-    told = labels.total.low > 0 or labels.total.high < 0
-    if told and direct * through >= 0 and whole:
+    clear = labels.total.low > 0 or labels.total.high < 0
+    if clear and direct * through >= 0 and whole:
         return f", so {direct / whole:.0%} of it is direct"
     return ", which pull in opposite directions" if direct * through < 0 else ""
 

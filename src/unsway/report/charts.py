@@ -119,7 +119,7 @@ def along(rows: Rows, start: int) -> dict[str, Any]:
 def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
     """Draw, for labels and scores, what goes through the covariates and what goes directly.
 
-    Rows have ``of``, ``way``, ``begin``, ``end`` and a ``label`` that stands ``at`` a place, in the
+    Rows have ``of``, ``way``, ``begin``, ``end`` and a ``label`` drawn ``at`` a place, in the
     ``middle`` or at a ``side``; bars follow one another.
     """
     titles = {"of": "gap of", "way": "goes", "label": "size"}

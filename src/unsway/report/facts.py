@@ -18,7 +18,7 @@ from .words import count, group_name
 #: The forms of `Audit.to_dict` the report can read.
 SCHEMA_VERSIONS = (1,)
 NOTHING: Mapping[str, Any] = {"estimate": None, "low": None, "high": None, "se": None}
-#: The measure that stands first.
+#: The first measure of a report.
 LEFT = "direct_effect_left"
 #: Parts of the rows to judge by, best first; one with a direct effect left comes before others.
 JUDGED = ("test", "validation", "train")
@@ -83,7 +83,7 @@ class AuditFacts(_Judged):
     missing : str
         Why there is none.
     comparison : mapping
-        The model beside a baseline; empty where there is none.
+        The model compared with a baseline; empty without one.
     settings : mapping
         How the audit was made.
     """

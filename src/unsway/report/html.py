@@ -37,7 +37,7 @@ class Moving:
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs of plain words, below a heading where it is not empty."""
+    """Paragraphs of text, below a heading unless it is empty."""
 
     heading: str
     paragraphs: Sequence[str | Moving]
@@ -74,14 +74,14 @@ class Chart:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names, and what stands for each."""
+    """Names with their values."""
 
     facts: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Check:
-    """Something that was looked at, or was not, and what came of it."""
+    """A check, or something not checked, and its result."""
 
     level: Level
     sentence: str
@@ -100,7 +100,7 @@ Block = Text | Table | Figure | Chart | Facts | Checks
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence or two, and what stands below them."""
+    """A heading, a sentence or two, and blocks."""
 
     name: str
     heading: str
@@ -119,7 +119,7 @@ class KeyNumber:
 
 @dataclass(frozen=True)
 class Headline:
-    """The verdict: how it stands, in a few words, and in a paragraph with its numbers."""
+    """The verdict: its level, a few words, and a paragraph with its numbers."""
 
     level: str | Moving
     label: str | Moving
@@ -145,7 +145,7 @@ class Page:
     ----------
     title, lead : str
         What it is about.
-    sections : sequence of Section, or of what stands in one
+    sections : sequence of Section, or of its blocks
         In the order of the page.
     kicker : str
         What kind of report it is, in two words.
@@ -214,7 +214,7 @@ def _content(page: Page) -> dict[str, Any]:
 
 
 def embedded_json(content: Any) -> str:
-    r"""Return JSON that can stand inside a script element, whatever names it holds.
+    r"""Return JSON that is safe inside a script element, for any names.
 
     Examples
     --------

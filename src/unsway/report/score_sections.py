@@ -126,13 +126,11 @@ def _thresholds(views: Views[AuditFacts]) -> Iterator[Table]:
     thresholds, (low, high) = views.first.thresholds, views.first.groups
     if len(thresholds) == 1:
         return
+    overall = ("selection_rate_difference", "accuracy", "equalized_odds_difference")
     columns = {
         f"selected of {low}": ("selection_rate", "z=0"),
         f"selected of {high}": ("selection_rate", "z=1"),
-        **{
-            MEASURES[name]: (name, None)
-            for name in ("selection_rate_difference", "accuracy", "equalized_odds_difference")
-        },
+        **{MEASURES[name]: (name, None) for name in overall},
     }
 
     def line(audit: AuditFacts, threshold: float) -> Iterator[str]:
@@ -203,7 +201,7 @@ def _calibration_chart(views: Views[AuditFacts]) -> Chart:
 
 
 def comparison_section(audit: AuditFacts) -> Section:
-    """Show the model beside a baseline, with paired intervals of the differences."""
+    """Compare the model with a baseline, with paired intervals of the differences."""
     kept = {
         row["metric"]: row
         for row in audit.comparison["differences"]
