@@ -80,13 +80,15 @@ def is_missing(value: Any) -> bool:
         return False
 
 
-def read_numbers(values: Any, role: str, n_rows: int | None = None, *, beside: str = "X") -> Floats:
-    """Return one column as floats, one for each row of what is beside it if that is said."""
+def read_numbers(
+    values: Any, role: str, n_rows: int | None = None, *, beside: str = "X", kind: str = "numbers"
+) -> Floats:
+    """Return one column as floats; `n_rows`, if given, is the number of rows of `beside`."""
     array, _ = read_column(values, role)
     try:
         numbers = array.astype(np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{role} must hold numbers") from None
+        raise TypeError(f"{role} must hold {kind}") from None
     if n_rows is not None:
         check_length(numbers, n_rows, role, beside)
     return numbers

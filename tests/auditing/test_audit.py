@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from unsway import estimate_effects, make_synthetic, make_world
 from unsway.auditing import Audit, audit
-from unsway.auditing.words import points
+from unsway.auditing.numbers import points
 
 HOSTILE = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0" + "x" * 5000 + "\u202eשלום")
 MODELS = {"propensity_model": LogisticRegression(), "outcome_model": LogisticRegression(),
@@ -188,8 +188,8 @@ def test_poor_overlap_is_told_by_the_verdict_and_not_by_a_warning():
 def test_the_verdict_says_what_goes_directly_and_what_is_left(found):
     labels = found.causal.labels
     direct = labels.total.estimate - labels.explained.estimate
-    assert f"Of that, {points(direct)} go directly" in found.verdict
-    assert points(found.causal.direct_effect_left.estimate) in found.verdict
+    assert f"Of that, {points(direct)} points go directly" in found.verdict
+    assert f"{points(found.causal.direct_effect_left.estimate)} points" in found.verdict
     assert "cannot tell it from none" in found.verdict
 
 

@@ -167,7 +167,7 @@ def test_ratio_intervals_are_those_of_the_ratio_where_groups_clearly_differ():
 
 
 def test_without_resamples_intervals_are_unknown():
-    found = estimates({Key("auc", "overall"): 0.7}, None)[Key("auc", "overall")]
+    found = estimates({Key("auc", "overall"): 0.7}, np.empty((0, 1)))[Key("auc", "overall")]
     assert (found.estimate, np.isnan([found.se, found.low, found.high]).all()) == (0.7, True)
 
 

@@ -7,10 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from .._typing import Floats
-from ..effects import Estimate
 from ..effects.estimate import Progress
 from ..frames import plain
 from ..rows import Rows
@@ -35,13 +32,13 @@ class Audit:
         Performance overall and by group, and differences between the groups, with intervals:
         ``audit.metrics["auc", "z=1"]``, ``audit.metrics["demographic_parity_difference"]``.
     calibration : Calibration
-        Scores beside labels, overall and by group.
+        Mean scores and shares of positive labels, overall and by group.
     causal : CausalAudit or None
         Effects of z on labels and scores, the direct effect left, and whether the data can tell.
     missing : str or None
         Why there is no causal part.
     comparison : Comparison or None
-        The model beside the baseline, where there is one.
+        The model compared with the baseline, if there is one.
     n_rows : tuple of int
         Rows with z=0 and with z=1.
     levels, classes : tuple of str
@@ -93,22 +90,20 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything by name, ready for JSON; None where a number is unknown."""
-        found: dict[str, Any] = plain(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "verdict": self.verdict,
-                "rows": {"z=0": self.n_rows[0], "z=1": self.n_rows[1]},
-                "sensitive": {"name": self.sensitive_name, "levels": list(self.levels)},
-                "classes": list(self.classes),
-                "metrics": self.metrics.to_records(),
-                "calibration": self.calibration.table.to_records(),
-                "causal": self.causal and self.causal.to_dict(),
-                "missing": self.missing,
-                "comparison": self.comparison and self.comparison.to_dict(),
-                "settings": dict(self.settings),
-            }
-        )
-        return found
+        found = {
+            "schema_version": SCHEMA_VERSION,
+            "verdict": self.verdict,
+            "rows": dict(zip(PLACES[1:], self.n_rows, strict=True)),
+            "sensitive": {"name": self.sensitive_name, "levels": self.levels},
+            "classes": self.classes,
+            "metrics": self.metrics.to_records(),
+            "calibration": self.calibration.table.to_records(),
+            "causal": self.causal and self.causal.to_dict(),
+            "missing": self.missing,
+            "comparison": self.comparison and self.comparison.to_dict(),
+            "settings": self.settings,
+        }
+        return dict(plain(found))
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON text."""
@@ -260,23 +255,23 @@ def _judge(
     missing: str | None,
     progress: Progress | None,
 ) -> Audit:
-    """Measure the model, and beside it the baseline if there is one."""
+    """Measure the model, and the baseline if there is one."""
     from .. import __version__
 
-    model, beside = measure_model(scores["y_pred"], rows, settings, progress), None
+    model, compared = measure_model(scores["y_pred"], rows, settings, progress), None
     if "baseline" in scores:
         models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": model}
         left = None
         if causal is not None and causal.baseline_left is not None:
             left = {"baseline": causal.baseline_left, "model": causal.direct_effect_left}
-        beside = comparison(models, rows, settings, left, missing)
+        compared = comparison(models, rows, settings, left, missing)
     judged = ("thresholds", "n_bootstrap", "confidence", "calibration_bins", "calibration_strategy")
     return Audit(
         metrics=model.metrics,
         calibration=model.calibration,
         causal=causal,
         missing=missing,
-        comparison=beside,
+        comparison=compared,
         n_rows=(int((rows.z == 0).sum()), int((rows.z == 1).sum())),
         levels=rows.groups.names,
         classes=rows.outcome.names,
@@ -308,14 +303,14 @@ def _lines(found: Audit) -> Iterator[str]:
     yield from text_table(
         ("", "threshold", *places),
         (
-            (*_about(key), *(_show(entries[key._replace(group=place)]) for place in places))
+            (*_about(key), *(show(entries[key._replace(group=place)]) for place in places))
             for key in sorted(overall, key=lambda key: names.index(key.metric))
         ),
     )
     yield ""
     yield from text_table(
         ("between the groups", "threshold", "value"),
-        ((*_about(key), _show(each)) for key, each in entries.items() if key.group == BETWEEN),
+        ((*_about(key), show(each)) for key, each in entries.items() if key.group == BETWEEN),
     )
     if found.causal is not None:
         yield from _causal_lines(found.causal)
@@ -329,7 +324,7 @@ def _causal_lines(causal: CausalAudit) -> Iterator[str]:
     yield ""
     rows: dict[str, dict[str, str]] = {}
     for effect, on, each in causal.estimates():
-        rows.setdefault(effect, {})[on] = _show(each)
+        rows.setdefault(effect, {})[on] = show(each)
     yield from text_table(
         ("effect of z", "on labels", "on scores"),
         ((name, on.get("labels", ""), on.get("scores", "")) for name, on in rows.items()),
@@ -343,7 +338,3 @@ def _causal_lines(causal: CausalAudit) -> Iterator[str]:
 
 def _about(key: Key) -> tuple[str, str]:
     return key.metric, "" if key.threshold is None else f"{key.threshold:g}"
-
-
-def _show(each: Estimate) -> str:
-    return "–" if np.isnan(each.estimate) else show(each)

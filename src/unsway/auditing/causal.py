@@ -1,4 +1,4 @@
-"""The causal part of an audit: what z does to labels and scores, and how much a model still holds.
+"""The causal part of an audit: the effects of z on labels and scores, and what is left in scores.
 
 Everything comes from `unsway.effects`; the models of the propensity and of the outcomes are fitted
 once and shared.
@@ -50,7 +50,7 @@ class CausalAudit(Tabular):
     label_curve, score_curve : EffectCurve or None
         The direct effect along the propensity, on labels and on scores.
     surrogate : Table or None
-        Coefficients of labels and scores on z and the propensity b, beside the fair ones γ.
+        Coefficients of labels and scores on z and the propensity b, and the fair ones γ.
     overlap, balance, mean_field, verdict, sensitivity
         Whether the data can tell.
     n_rows, n_rows_given : int
@@ -168,7 +168,7 @@ def causal_audit(
     rows, scores = settings.rows_for_effects(rows, scores)
     p, other = scores["y_pred"], scores.get("baseline")
     labels = effects_of(rows, **settings.effect_options)
-    told = Study.of(rows, labels)
+    study = Study.of(rows, labels)
     missing: dict[str, str] = {}
     on_scores = if_told(
         "effects on the scores",
@@ -188,32 +188,20 @@ def causal_audit(
         scores=on_scores,
         direct_effect_left=labels.direct_effect_left(p),
         baseline_left=None if other is None else labels.direct_effect_left(other),
-        label_curve=told.curve,
+        label_curve=study.curve,
         score_curve=None if on_scores is None else curve,
         surrogate=surrogate,
-        balance=told.balance,
-        mean_field=told.mean_field,
-        sensitivity=told.sensitivity,
-        verdict=told.verdict,
+        balance=study.balance,
+        mean_field=study.mean_field,
+        sensitivity=study.sensitivity,
+        verdict=study.verdict,
         n_rows=len(rows),
         n_rows_given=n_given,
-        notes=_notes({**missing, **told.missing}),
+        notes=tuple(
+            f"No {'curve of the labels' if part == 'curve' else part}: {why}."
+            for part, why in {**missing, **study.missing}.items()
+        ),
     )
-
-
-#: What may be missing, in the order of the notes, and what an audit calls it.
-_PARTS = {
-    "effects on the scores": "effects on the scores",
-    "mean-field check": "mean-field check",
-    "curve of the scores": "curve of the scores",
-    "curve": "curve of the labels",
-    "surrogate coefficients": "surrogate coefficients",
-    "sensitivity analysis": "sensitivity analysis",
-}
-
-
-def _notes(missing: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(f"No {name}: {missing[part]}." for part, name in _PARTS.items() if part in missing)
 
 
 def _score_effects(
@@ -237,15 +225,14 @@ def _score_effects(
 
 
 def _surrogate(p: Floats, rows: Rows, b: Floats, degrees: Mapping[str, Any]) -> Table:
-    """Return α and β of labels and scores by power of b, beside γ."""
+    """Return α and β of labels and scores by power of b, and γ."""
     design = SurrogateDesign.of(b, rows.z, sample_weight=rows.weights, **degrees)
     label, score = design.fit(rows.y), design.fit(p)
-    n_outcome, n_effect = len(label.outcome_coefficients), len(label.effect_coefficients)
-    columns: Mapping[str, list[Any]] = {
-        "coefficient": [f"alpha_{k}" for k in range(n_outcome)]
-        + [f"beta_{k}" for k in range(n_effect)],
-        "labels": [*label.outcome_coefficients, *label.effect_coefficients],
-        "fair": [*label.fair_coefficients, *[0.0] * n_effect],
-        "scores": [*score.outcome_coefficients, *score.effect_coefficients],
-    }
-    return Table({name: list(map(plain, values)) for name, values in columns.items()})
+    alpha = (label.outcome_coefficients, label.fair_coefficients, score.outcome_coefficients)
+    none = np.zeros_like(label.effect_coefficients)
+    beta = (label.effect_coefficients, none, score.effect_coefficients)
+    return Table.of(
+        {"coefficient": f"{kind}_{power}", "labels": labels, "fair": fair, "scores": scores}
+        for kind, columns in (("alpha", alpha), ("beta", beta))
+        for power, (labels, fair, scores) in enumerate(zip(*map(plain, columns), strict=True))
+    )

@@ -19,15 +19,7 @@ from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import Settings, check_rows
 from .metrics import estimates
-from .tables import (
-    Measured,
-    MetricTable,
-    Table,
-    measure_model,
-    short,
-    show,
-    text_table,
-)
+from .tables import Measured, MetricTable, Table, measure_model, short, show, text_table
 
 #: Version of what `Comparison.to_dict` holds.
 SCHEMA_VERSION = 1
@@ -100,22 +92,17 @@ class Comparison(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, ready for JSON."""
-        left = None if self.left is None else {k: v.to_dict() for k, v in self.left.items()}
-        found: dict[str, Any] = plain(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "models": list(self.models),
-                "reference": self.reference,
-                "differences": self.table.to_records(),
-                "direct_effect_left": left,
-                "direct_effect_left_differences": {
-                    name: each.to_dict() for name, each in self.left_differences.items()
-                },
-                "missing": self.missing,
-                "settings": dict(self.settings),
-            }
-        )
-        return found
+        found = {
+            "schema_version": SCHEMA_VERSION,
+            "models": list(self.models),
+            "reference": self.reference,
+            "differences": self.table.to_records(),
+            "direct_effect_left": self.left and _dicts(self.left),
+            "direct_effect_left_differences": _dicts(self.left_differences),
+            "missing": self.missing,
+            "settings": self.settings,
+        }
+        return dict(plain(found))
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON text."""
@@ -254,12 +241,14 @@ def comparison(
     )
 
 
+def _dicts(estimates: Mapping[str, Estimate]) -> dict[str, dict[str, float]]:
+    return {name: each.to_dict() for name, each in estimates.items()}
+
+
 def _differences(model: Measured, base: Measured, confidence: float) -> MetricTable:
     before = base.metrics.entries
     values = {k: each.estimate - before[k].estimate for k, each in model.metrics.entries.items()}
-    replicates = None
-    if model.replicates is not None and base.replicates is not None:
-        replicates = model.replicates - base.replicates
+    replicates = model.replicates - base.replicates
     entries = estimates(values, replicates, confidence, signed=True)
     return MetricTable(entries=entries, levels=model.metrics.levels)
 

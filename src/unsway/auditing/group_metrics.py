@@ -25,6 +25,11 @@ RATES = {
     "equalized_odds": ("recall", "false_positive_rate"),
     "equal_opportunity": ("recall",),
 }
+#: What the columns hold, and how to make 0 and 1 of it.
+_CODING = {
+    "y_true": "labels: compare them with the positive class first",
+    "y_pred": "decisions: compare scores with a threshold first, as in p > 0.5",
+}
 
 
 def decision_rates(cells: Floats) -> dict[str, Floats]:
@@ -67,7 +72,7 @@ def with_overall(by_group: Floats) -> Floats:
 
 def share(part: Floats, whole: Floats) -> Floats:
     """Return part / whole; NaN where the whole is 0."""
-    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
 
 
 def _difference(overall: float, rates: Floats, method: str) -> float:
@@ -143,15 +148,10 @@ def _zero_one(values: Any, role: str) -> NDArray[np.intp]:
     """Return 0/1 (or −1/1, or booleans) as integers, whichever of them occur."""
     array, _ = read_column(values, role)
     if array.dtype.kind in "biuf":
-        levels = set(np.unique(array[:1000]).tolist()) | {array.min().item(), array.max().item()}
-        for low in (0, -1):
-            if levels <= {low, 1} and bool(np.all((array == low) | (array == 1))):
-                return np.asarray(array == 1, dtype=np.intp)
-    what = "decisions: compare scores with a threshold first, as in p > 0.5"
-    raise ValueError(
-        f"{role} must hold 0 and 1 only; these are "
-        + (what if role == "y_pred" else "labels: compare them with the positive class first")
-    )
+        levels = set(distinct_values(array, role).tolist())
+        if levels <= {0, 1} or levels <= {-1, 1}:
+            return np.asarray(array == 1, dtype=np.intp)
+    raise ValueError(f"{role} must hold 0 and 1 only; these are {_CODING[role]}")
 
 
 _PARAMETERS = """

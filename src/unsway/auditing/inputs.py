@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from .._typing import Floats
-from ..checks import check_choice, check_integer, check_length, check_weights, read_column
+from ..checks import check_choice, check_integer, check_weights, read_column, read_numbers
 from ..effects.estimate import check_confidence, check_replicates
 from ..folds import hold_out
 from ..frames import plain
@@ -119,15 +119,8 @@ def check_scores(values: Any, n_rows: int, role: str) -> Floats:
     """Return probabilities of the positive class, or say why they are none."""
     if values is None:
         raise TypeError(f"{role} is None; give the model's probability of the positive class")
-    array, _ = read_column(values, role)
-    check_length(array, n_rows, role, "y_true")
-    try:
-        found = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{role} must hold numbers, the probabilities of the positive class; these are "
-            f"{array.dtype}"
-        ) from None
+    kind = "numbers, the probabilities of the positive class"
+    found = read_numbers(values, role, n_rows, beside="y_true", kind=kind)
     outside = int(((found < 0) | (found > 1)).sum())
     if outside:
         raise ValueError(
@@ -156,14 +149,12 @@ def _check_index(given: Mapping[str, Any]) -> None:
     first: tuple[str, Any] | None = None
     for role, values in given.items():
         native = nw.from_native(values, allow_series=True, eager_only=True, pass_through=True)
-        if not isinstance(native, nw.DataFrame | nw.Series):
-            continue
-        index = nw.maybe_get_index(native)
+        column = isinstance(native, nw.DataFrame | nw.Series)
+        index = nw.maybe_get_index(native) if column else None
         if index is None:
             continue
-        if first is None:
-            first = (role, index)
-        elif not first[1].equals(index):
+        first = first or (role, index)
+        if not first[1].equals(index):
             raise ValueError(
                 f"{first[0]} and {role} have different indexes, so their rows may not be the same "
                 "people; align them, or drop the indexes with reset_index(drop=True)"

@@ -1,6 +1,6 @@
 """The numbers of an audit: how good scores are, overall and by group, and how the groups differ.
 
-Rows are told apart by group, label and score, and every metric follows from their weights. A score
+Rows differ in group, label and score, and every metric follows from their weights. A score
 that many rows share is kept once, so the table has one line per distinct score, and a bootstrap
 replicate is one pass over the rows that fills the same table again.
 """
@@ -30,7 +30,7 @@ from .group_metrics import (
 TINY = float(np.finfo(np.float64).eps)
 #: The places of the groups in a tally's tables.
 PLACES = ("overall", "z=0", "z=1")
-#: Where a number that compares the groups stands.
+#: The place of a number that compares the groups.
 BETWEEN = "between"
 
 #: What each metric says, in a few words.
@@ -235,18 +235,17 @@ def resampled(
 
 
 def estimates(
-    values: Values, replicates: Floats | None, confidence: float = 0.95, *, signed: bool = False
+    values: Values, replicates: Floats, confidence: float = 0.95, *, signed: bool = False
 ) -> dict[Key, Estimate]:
     """Return metrics with percentile intervals of their replicates, or NaN without any.
+
+    Replicates have a line per resample, and a column per metric before those of anything else.
 
     A fairlearn metric is an absolute difference, or a ratio of at most 1, whose resamples lie on
     one side of no difference at all; its interval is that of the signed difference or ratio, folded
     over. The two rates of equalised odds each get half of the error that is allowed. With `signed`
     every number is taken as it is: so are differences of metrics.
     """
-    if replicates is None:
-        none = float("nan")
-        return {key: Estimate(value, none, none, none) for key, value in values.items()}
     columns = dict(zip(values, replicates[:, : len(values)].T, strict=True))
     found = {}
     for key, value in values.items():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._typing import Floats
 from ..colours import BLACK, GROUPS, LABELS, SCORES
 from ..effects import Estimate
 from ..effects.plots import escape
 from ..extras import load
+from .metrics import PLACES
 from .tables import short
 
 if TYPE_CHECKING:
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
     from .causal import CausalAudit
     from .tables import Calibration
 
-_COLOURS = dict(zip(("z=0", "z=1"), GROUPS, strict=True))
-_MARKERS = {"z=0": "o", "z=1": "s"}
+#: Colour and marker of each group.
+_LOOKS = dict(zip(PLACES[1:], zip(GROUPS, "os", strict=True), strict=True))
 
 
 def plot_groups(found: Audit, ax: Any = None, *, metric: str = "selection_rate") -> Any:
@@ -37,22 +39,16 @@ def plot_groups(found: Audit, ax: Any = None, *, metric: str = "selection_rate")
     Axes
     """
     ax = _axes(ax)
-    drawn = False
-    for place, level in zip(("z=0", "z=1"), found.levels, strict=True):
-        entries = [
-            (key.threshold, each)
+    for place, level in zip(_LOOKS, found.levels, strict=True):
+        entries = {
+            key.threshold: each
             for key, each in found.metrics.entries.items()
             if key.metric == metric and key.group == place and key.threshold is not None
-        ]
-        if entries:
-            drawn = True
-            thresholds, bars = zip(*entries, strict=True)
-            _draw_group(ax, thresholds, bars, place, level)
-    if not drawn:
-        raise ValueError(f"{metric!r} is no metric of decisions by group; try 'selection_rate'")
-    ax.set(xlabel="threshold", ylabel=metric.replace("_", " "), xlim=(-0.02, 1.02))
-    ax.legend(frameon=False)
-    return ax
+        }
+        if not entries:
+            raise ValueError(f"{metric!r} is no metric of decisions by group; try 'selection_rate'")
+        _draw_group(ax, list(entries), _numbers(entries.values()), place, level)
+    return _finish(ax, xlabel="threshold", ylabel=metric.replace("_", " "), xlim=(-0.02, 1.02))
 
 
 def plot_calibration(found: Calibration, ax: Any = None) -> Any:
@@ -62,18 +58,12 @@ def plot_calibration(found: Calibration, ax: Any = None) -> Any:
     """
     ax = _axes(ax)
     ax.plot([0, 1], [0, 1], color="0.7", linewidth=1, zorder=0)
-    for row, place, level in ((1, "z=0", found.levels[0]), (2, "z=1", found.levels[1])):
+    shares = np.stack([found.positive_share, found.low, found.high])
+    for row, (place, level) in enumerate(zip(_LOOKS, found.levels, strict=True), start=1):
         keep = found.weight[row] > 0
-        parts = zip(
-            found.positive_share[row, keep], found.low[row, keep], found.high[row, keep],
-            strict=True,
-        )  # fmt: skip
-        bars = [Estimate(share, 0.0, low, high) for share, low, high in parts]
-        _draw_group(ax, found.mean_score[row, keep].tolist(), bars, place, level)
-    ax.set(xlabel="mean score", ylabel="share of positive labels")
+        _draw_group(ax, found.mean_score[row, keep], shares[:, row, keep], place, level)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    ax.legend(frameon=False)
-    return ax
+    return _finish(ax, xlabel="mean score", ylabel="share of positive labels")
 
 
 def plot_effects(found: CausalAudit, ax: Any = None) -> Any:
@@ -83,20 +73,18 @@ def plot_effects(found: CausalAudit, ax: Any = None) -> Any:
     """
     ax = _axes(ax)
     names = list(found.labels.estimates())
-    parts = {"labels": list(found.labels.estimates().values())}
-    if found.scores is not None:
-        parts["scores"] = list(found.scores.estimates().values())
-    styles = {"labels": (LABELS, "o", -0.12), "scores": (SCORES, "s", 0.12)}
-    for outcome, each in parts.items():
-        colour, marker, shift = styles[outcome]
-        _across(ax, each, np.arange(len(each)) + shift, colour, marker, f"on {outcome}")
+    for effects, shift, colour, marker, label in (
+        (found.labels, -0.12, LABELS, "o", "on labels"),
+        (found.scores, 0.12, SCORES, "s", "on scores"),
+    ):
+        if effects is not None:
+            y = np.arange(len(names)) + shift
+            _across(ax, effects.estimates().values(), y, colour, marker, label)
     _across(ax, [found.direct_effect_left], np.array([len(names)]), BLACK, "D", None)
     ax.axvline(0, color="0.7", linewidth=1, zorder=0)
     ax.set_yticks(range(len(names) + 1), [*names, "direct effect left"])
     ax.invert_yaxis()
-    ax.set_xlabel("effect, z=1 minus z=0")
-    ax.legend(frameon=False)
-    return ax
+    return _finish(ax, xlabel="effect, z=1 minus z=0")
 
 
 def plot_curves(found: CausalAudit, ax: Any = None) -> Any:
@@ -105,19 +93,17 @@ def plot_curves(found: CausalAudit, ax: Any = None) -> Any:
     Its table is ``causal.curves``.
     """
     ax = _axes(ax)
-    for outcome, curve, colour in (
-        ("labels", found.label_curve, LABELS),
-        ("scores", found.score_curve, SCORES),
+    for curve, colour, label in (
+        (found.label_curve, LABELS, "on labels"),
+        (found.score_curve, SCORES, "on scores"),
     ):
         if curve is not None:
-            ax.plot(curve.b, curve.estimate, color=colour, label=f"on {outcome}")
+            ax.plot(curve.b, curve.estimate, color=colour, label=label)
             ax.fill_between(curve.b, curve.band_low, curve.band_high, color=colour, alpha=0.2)
     if not ax.lines:
         raise ValueError("this audit has no curve; its notes say why")
     ax.axhline(0, color="0.7", linewidth=1, zorder=0)
-    ax.set(xlabel="propensity of z=1", ylabel="direct effect, z=1 minus z=0")
-    ax.legend(frameon=False)
-    return ax
+    return _finish(ax, xlabel="propensity of z=1", ylabel="direct effect, z=1 minus z=0")
 
 
 def _axes(ax: Any) -> Any:
@@ -127,18 +113,33 @@ def _axes(ax: Any) -> Any:
     return pyplot.subplots(figsize=(6, 4), layout="constrained")[1]
 
 
-def _draw_group(ax: Any, x: Any, bars: Sequence[Estimate], place: str, level: str) -> None:
-    label = f"{escape(short(level))} ({place})"
-    style = {"color": _COLOURS[place], "marker": _MARKERS[place], "capsize": 2, "label": label}
-    ax.errorbar(x, [each.estimate for each in bars], yerr=_lengths(bars), **style)
+def _finish(ax: Any, **settings: Any) -> Any:
+    """Name the axes, add a legend, and return the Axes."""
+    ax.set(**settings)
+    ax.legend(frameon=False)
+    return ax
 
 
-def _across(ax: Any, bars: list[Estimate], y: Any, colour: str, marker: str, label: Any) -> None:
+def _draw_group(ax: Any, x: Any, numbers: Floats, place: str, level: str) -> None:
+    colour, marker = _LOOKS[place]
+    style = {"color": colour, "marker": marker, "label": f"{escape(short(level))} ({place})"}
+    ax.errorbar(x, numbers[0], yerr=_lengths(numbers), capsize=2, **style)
+
+
+def _across(
+    ax: Any, found: Iterable[Estimate], y: Any, colour: str, marker: str, label: str | None
+) -> None:
+    numbers = _numbers(found)
     style = {"color": colour, "marker": marker, "linestyle": "", "label": label}
-    ax.errorbar([each.estimate for each in bars], y, xerr=_lengths(bars), **style)
+    ax.errorbar(numbers[0], y, xerr=_lengths(numbers), **style)
 
 
-def _lengths(bars: Sequence[Estimate]) -> Any:
+def _numbers(found: Iterable[Estimate]) -> Floats:
+    """Return the estimates, and the low and the high ends of their intervals."""
+    return np.array([(each.estimate, each.low, each.high) for each in found]).T
+
+
+def _lengths(numbers: Floats) -> Floats:
     """Return how far each interval reaches on either side; 0 where it is not known."""
-    pairs = [(each.estimate - each.low, each.high - each.estimate) for each in bars]
-    return np.clip(np.nan_to_num(np.array(pairs).T), 0, None)
+    estimate, low, high = numbers
+    return np.clip(np.nan_to_num([estimate - low, high - estimate]), 0, None)

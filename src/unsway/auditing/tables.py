@@ -17,6 +17,7 @@ from ..effects import Estimate
 from ..effects.estimate import Progress, bootstrap
 from ..frames import Tabular, make_frame, plain
 from ..rows import Rows
+from .group_metrics import share
 from .inputs import Settings
 from .metrics import (
     BETWEEN,
@@ -67,9 +68,8 @@ class Table:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return one mapping per row, ready for JSON; None where a number is unknown."""
-        names = list(self.columns)
         return [
-            dict(zip(names, map(plain, row), strict=True))
+            dict(zip(self.columns, map(plain, row), strict=True))
             for row in zip(*self.columns.values(), strict=True)
         ]
 
@@ -116,19 +116,18 @@ class MetricTable(Tabular):
         name, *rest = (key,) if isinstance(key, str) else key
         group = next((each for each in rest if isinstance(each, str)), None)
         threshold = next((float(each) for each in rest if not isinstance(each, str)), None)
+        groups = ("overall", BETWEEN) if group is None else (group,)
         found = [
-            (entry, value)
+            value
             for entry, value in self.entries.items()
             if entry.metric == name
-            and (group is None or entry.group == group)
-            and (threshold is None or entry.threshold == threshold)
+            and entry.group in groups
+            and threshold in (None, entry.threshold)
         ]
-        if group is None and len(found) > 1:
-            found = [each for each in found if each[0].group in ("overall", BETWEEN)]
         if len(found) != 1:
             why = "there is none" if not found else f"there are {len(found)}; give the threshold"
             raise KeyError(f"{key!r}: {why}")
-        return found[0][1]
+        return found[0]
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         return self.table.columns
@@ -157,7 +156,9 @@ class MetricTable(Tabular):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Calibration(Tabular):
-    """Scores beside labels in bins of the score; arrays are [overall, z=0, z=1] by bin.
+    """Mean scores and shares of positive labels in bins of the score.
+
+    Arrays are [overall, z=0, z=1] by bin.
 
     Parameters
     ----------
@@ -201,20 +202,18 @@ class Calibration(Tabular):
     ) -> Calibration:
         """Return the curves, with intervals from replicates of the shares by [place, bin]."""
         weight, score, label = tally.binned(edges)
-        low, high = np.full((2, *weight.shape), np.nan)
-        if replicates is not None:
-            ends = [percentiles(column, confidence) for column in replicates.T]
-            low, high = (np.reshape(side, weight.shape) for side in zip(*ends, strict=True))
-        with np.errstate(invalid="ignore"):
-            return cls(
-                edges=edges,
-                weight=weight,
-                mean_score=score / weight,
-                positive_share=label / weight,
-                low=low,
-                high=high,
-                levels=levels,
-            )
+        replicates = np.empty((0, weight.size)) if replicates is None else replicates
+        ends = [percentiles(column, confidence) for column in replicates.T]
+        low, high = np.reshape(np.transpose(ends), (2, *weight.shape))
+        return cls(
+            edges=edges,
+            weight=weight,
+            mean_score=share(score, weight),
+            positive_share=share(label, weight),
+            low=low,
+            high=high,
+            levels=levels,
+        )
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         return self.table.columns
@@ -248,14 +247,14 @@ class Calibration(Tabular):
 class Measured:
     """The metrics of one model's scores.
 
-    `replicates` has a line per resample, or is None; the resamples of one seed and one z are the
-    same whatever the scores, so lines of two models are pairs.
+    `replicates` has a line per resample. The resamples of one seed and one z are the same for any
+    scores, so lines of two models are pairs.
     """
 
     scores: Floats = field(repr=False)
     metrics: MetricTable
     calibration: Calibration
-    replicates: Floats | None = field(repr=False)
+    replicates: Floats = field(repr=False)
 
 
 def measure_model(
@@ -264,7 +263,8 @@ def measure_model(
     """Measure scores on all rows, and again on each resample within the groups."""
     sample = Sample.of(rows.y, p, rows.z, rows.weights)
     edges = bin_edges(p, settings.calibration_bins, settings.calibration_strategy)
-    values, replicates = measure(sample.tally(), settings.thresholds, edges), None
+    values = measure(sample.tally(), settings.thresholds, edges)
+    replicates = np.empty((0, len(values) + len(PLACES) * (len(edges) - 1)))
     if settings.n_bootstrap:
         replicates = bootstrap(
             partial(resampled, sample, settings.thresholds, edges),
@@ -274,8 +274,7 @@ def measure_model(
             n_jobs=settings.n_jobs,
             progress=progress,
         )
-    shares = None if replicates is None else replicates[:, len(values) :]
-    level = settings.confidence
+    shares, level = replicates[:, len(values) :], settings.confidence
     return Measured(
         scores=p,
         metrics=MetricTable(entries=estimates(values, replicates, level), levels=rows.groups.names),
@@ -302,7 +301,7 @@ def short(text: Any, longest: int = 32) -> str:
 
 
 def show(each: Estimate, form: str = ".4f") -> str:
-    """Return an estimate, with its interval where there is one, for a terminal.
+    """Return an estimate, with its interval where there is one, for a terminal; NaN is a dash.
 
     Examples
     --------
@@ -310,7 +309,7 @@ def show(each: Estimate, form: str = ".4f") -> str:
     '+0.2 [+0.1, +0.3]'
     """
     if math.isnan(each.low):
-        return f"{each.estimate:{form}}"
+        return "–" if math.isnan(each.estimate) else f"{each.estimate:{form}}"
     return f"{each.estimate:{form}} [{each.low:{form}}, {each.high:{form}}]"
 
 

@@ -1,6 +1,6 @@
-"""What is said of a direct effect that is left in scores; the one place that decides it.
+"""The verdict on a direct effect that is left in scores; no other place decides it.
 
-Whether the data can tell the effect at all is the verdict of `unsway.effects.verdict`.
+Whether the data allow an estimate at all is the verdict of `unsway.effects.verdict`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from .numbers import number, points
 
-#: How a verdict or a check stands.
+#: The result of a verdict or of a check.
 Level = Literal["good", "caution", "bad", "unknown"]
 
 #: An interval that reaches farther than this from its estimate tells little if it also holds all
@@ -37,7 +37,7 @@ TRUST_OF_SWEEP = {
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What is said of a direct effect left.
+    """The verdict on a direct effect left.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def judge(
     *,
     labels_told: bool = True,
 ) -> Judgement:
-    """Return how the verdict stands, and its words.
+    """Return the verdict with its texts.
 
     A high score may be good or bad for a person, so the words only say who scores higher or lower.
 

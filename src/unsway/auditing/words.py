@@ -1,13 +1,13 @@
-"""An audit in plain words: one paragraph made of its numbers."""
+"""The verdict of an audit: one paragraph with its numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ..effects import Effects, Estimate
+from .numbers import points
 from .tables import short
 from .verdict import TRUST, judge
 
@@ -27,68 +27,58 @@ def plain_words(found: Audit) -> str:
 
 def _sentences(found: Audit) -> Iterator[str]:
     low, high = (_group(found, place) for place in (0, 1))
-    rates = [found.metrics["base_rate", place].estimate for place in ("z=0", "z=1")]
+    zeros, ones = _rates(found, "base_rate")
     word = "positive" if found.classes[1] in ("1", "True") else short(found.classes[1])
     yield (
-        f"The label is {word} for {rates[1]:.1%} of {high} and for {rates[0]:.1%} of {low}, "
-        f"a difference of {points(rates[1] - rates[0])}."
+        f"The label is {word} for {ones:.1%} of {high} and for {zeros:.1%} of {low}, "
+        f"a difference of {points(ones - zeros)} points."
     )
     if found.causal is None:
-        gap = found.metrics["score_gap"]
-        yield f"The scores differ by {_with_interval(gap)}."
+        yield f"The scores differ by {_with_interval(found.metrics['score_gap'])}."
     else:
         yield from _causal_sentences(found.causal, high)
-    yield _decision_sentence(found)
+    threshold = found.thresholds[0]
+    zeros, ones = _rates(found, "selection_rate", threshold)
+    yield f"A threshold of {threshold:g} selects {ones:.1%} of {high} and {zeros:.1%} of {low}."
     if found.causal is None:
         yield (
             f"How much of this is the direct effect of the sensitive attribute is not known: "
             f"{found.missing}."
         )
     else:
-        yield _trust_sentence(found.causal)
+        data = found.causal.verdict
+        yield TRUST[data.level]
+        yield from (short(each.sentence, 240) for each in data.findings if not each.passed)
 
 
 def _causal_sentences(causal: CausalAudit, group: str) -> Iterator[str]:
-    labels = causal.labels
-    direct = labels.total.estimate - labels.explained.estimate
+    labels, left = causal.labels, causal.direct_effect_left
+    explained = labels.explained.estimate
+    direct = labels.total.estimate - explained
     yield (
-        f"Of that, {points(direct)} go directly from the sensitive attribute to the label and "
-        f"{points(labels.explained.estimate)} through the other columns{_share(labels, direct)}."
+        f"Of that, {points(direct)} points go directly from the sensitive attribute to the label "
+        f"and {points(explained)} points through the other columns{_share(labels, direct)}."
     )
-    left, explained = causal.direct_effect_left, labels.explained.estimate
-    gap = left.estimate + explained
     judged = judge(left.to_dict(), direct, group, causal.verdict.level)
     yield (
-        f"The model's scores differ by {points(gap)}, where a score free of the direct effect "
-        f"would differ by {points(explained)}; what is left of the direct effect is "
-        f"{_with_interval(left)}: {judged.meaning}."
+        f"The model's scores differ by {points(left.estimate + explained)} points, where a score "
+        f"free of the direct effect would differ by {points(explained)} points; what is left of "
+        f"the direct effect is {_with_interval(left)}: {judged.meaning}."
     )
 
 
 def _share(labels: Effects, direct: float) -> str:
     """Return the share that goes directly, where both parts point the same way."""
     through, whole = labels.explained.estimate, labels.total.estimate
-    told = labels.total.low > 0 or labels.total.high < 0
-    if told and direct * through >= 0 and whole:
+    clear = labels.total.low > 0 or labels.total.high < 0
+    if clear and direct * through >= 0 and whole:
         return f", so {direct / whole:.0%} of it is direct"
     return ", which pull in opposite directions" if direct * through < 0 else ""
 
 
-def _decision_sentence(found: Audit) -> str:
-    low, high = (_group(found, place) for place in (0, 1))
-    threshold = found.thresholds[0]
-    chosen = [
-        found.metrics["selection_rate", place, threshold].estimate for place in ("z=0", "z=1")
-    ]
-    return (
-        f"A threshold of {threshold:g} selects {chosen[1]:.1%} of {high} and {chosen[0]:.1%} of "
-        f"{low}."
-    )
-
-
-def _trust_sentence(causal: CausalAudit) -> str:
-    failed = [short(each.sentence, 240) for each in causal.verdict.findings if not each.passed]
-    return " ".join([TRUST[causal.verdict.level], *failed])
+def _rates(found: Audit, *metric: Any) -> list[float]:
+    """Return a rate in each group."""
+    return [found.metrics[(*metric, place)].estimate for place in ("z=0", "z=1")]
 
 
 def _group(found: Audit, place: int) -> str:
@@ -96,19 +86,6 @@ def _group(found: Audit, place: int) -> str:
     return f"{short(found.sensitive_name)} = {level}" if found.sensitive_name else f"group {level}"
 
 
-def points(value: float) -> str:
-    """Return a share as signed percentage points.
-
-    Examples
-    --------
-    >>> points(-0.0123)
-    '−1.2 points'
-    """
-    return f"{100 * value:+.1f} points".replace("-", "−")
-
-
 def _with_interval(each: Estimate) -> str:
-    if np.isnan(each.low):
-        return points(each.estimate)
-    ends = f"[{100 * each.low:+.1f}, {100 * each.high:+.1f}]".replace("-", "−")
-    return f"{points(each.estimate)} {ends}"
+    ends = "" if math.isnan(each.low) else f" [{points(each.low)}, {points(each.high)}]"
+    return f"{points(each.estimate)} points{ends}"

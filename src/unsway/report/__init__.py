@@ -1,4 +1,4 @@
-"""Facts to something to look at; nothing is computed or decided here."""
+"""Reports of audits and sweeps as HTML; they compute and decide nothing."""
 
 from .audit_report import write_audit_report
 from .frontier_report import write_frontier_report

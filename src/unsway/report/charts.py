@@ -6,7 +6,7 @@ have a ``position``, only those at the slider's are drawn, or they are marked am
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -37,9 +37,8 @@ _VARIABLES = {BLUE: "one", VERMILION: "two", GREEN: "three", PURPLE: "four"}
 ONE, TWO, THREE, FOUR = (f"var(--{name})" for name in _VARIABLES.values())
 #: The groups z = 0 and z = 1, by z.
 GROUPS = tuple(f"var(--{_VARIABLES[colour]})" for colour in colours.GROUPS)
-INK, SOFT, LINE, GRID, PAPER = (
-    "var(--ink)", "var(--soft)", "var(--line)", "var(--grid)", "var(--paper)",
-)  # fmt: skip
+INK, SOFT, LINE = "var(--ink)", "var(--soft)", "var(--line)"
+GRID, PAPER = "var(--grid)", "var(--paper)"
 SHAPES = ("circle", "diamond", "square", "triangle-up")
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
 
@@ -120,7 +119,7 @@ def along(rows: Rows, start: int) -> dict[str, Any]:
 def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
     """Draw, for labels and scores, what goes through the covariates and what goes directly.
 
-    Rows have ``of``, ``way``, ``begin``, ``end`` and a ``label`` that stands ``at`` a place, in the
+    Rows have ``of``, ``way``, ``begin``, ``end`` and a ``label`` drawn ``at`` a place, in the
     ``middle`` or at a ``side``; bars follow one another.
     """
     titles = {"of": "gap of", "way": "goes", "label": "size"}
@@ -134,15 +133,16 @@ def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
         x2="end:Q",
         color=_colour("way", _unique(rows, "way"), (THREE, FOUR)),
     )
-    inside, right, left = (
-        base.transform_filter(f"datum.side == '{side}'")
-        .mark_text(fontSize=12, align=align, dx=shift, color=colour, fontWeight=600)
-        .encode(x=alt.X("at:Q"), text="label:N")
-        for side, align, shift, colour in (
-            ("middle", "center", 0, PAPER), ("right", "left", 6, INK), ("left", "right", -6, INK)
-        )
-    )  # fmt: skip
-    return _finish(bars + _zero("x") + inside + right + left, _tall(rows, "of", 46), rows, start)
+    chart = bars + _zero("x")
+    for side, align, shift, colour in (
+        ("middle", "center", 0, PAPER),
+        ("right", "left", 6, INK),
+        ("left", "right", -6, INK),
+    ):
+        text = base.transform_filter(f"datum.side == '{side}'").encode(x="at:Q", text="label:N")
+        style = {"align": align, "dx": shift, "color": colour}
+        chart += text.mark_text(fontSize=12, fontWeight=600, **style)
+    return _finish(chart, _tall(rows, "of", 46), rows, start)
 
 
 def forest(rows: Rows) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def forest(rows: Rows) -> dict[str, Any]:
     reach = _reach(rows, ("low", "high", "estimate"), zero=True)
     line = base.mark_rule(strokeWidth=2).encode(x=_difference(alt.X, "low", reach), x2="high:Q")
     dot = base.mark_circle(size=70, opacity=1).encode(x=_difference(alt.X, "estimate", reach))
-    return _finish(_zero("x") + line + dot, _tall(rows, "name", 32), rows, None)
+    return _finish(_zero("x") + line + dot, _tall(rows, "name", 32), rows)
 
 
 def groups(rows: Rows, names: Sequence[str], start: int | None = None) -> dict[str, Any]:
@@ -184,22 +184,17 @@ def calibration(rows: Rows, names: Sequence[str], start: int | None = None) -> d
     look = _look("group", names, GROUPS)
     x = _share(alt.X, "score", title="mean score in the bin")
     share = _share(alt.Y, "share", title="share of positive labels")
-    ends = _values({"score": 0, "share": 0}, {"score": 1, "share": 1})
-    diagonal = (
-        alt.Chart(ends)
-        .mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
-        .encode(x=x, y=_share(alt.Y, "share"))
+    ends = alt.Chart(_values({"score": 0, "share": 0}, {"score": 1, "share": 1}))
+    diagonal = ends.mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1).encode(
+        x=x, y=_share(alt.Y, "share")
     )
-    base = _chart(start)
-    curve = base.encode(x=x, color=look["color"])
+    curve = _chart(start).encode(x=x, y=share, color=look["color"])
     whiskers = curve.mark_rule(strokeWidth=1, opacity=0.6).encode(
         y=_share(alt.Y, "low"), y2="high:Q"
     )
-    lines = curve.mark_line(strokeWidth=1.5).encode(y=share, order="score:Q")
+    lines = curve.mark_line(strokeWidth=1.5).encode(order="score:Q")
     tips = ["group:N", *_decimals(3, "score", "share"), alt.Tooltip("rows:Q", format=",.0f")]
-    dots = base.mark_point(size=60, filled=True, opacity=1).encode(
-        x=x, y=share, tooltip=tips, **look
-    )
+    dots = curve.mark_point(size=60, filled=True, opacity=1).encode(tooltip=tips, **look)
     return _finish(diagonal + whiskers + lines + dots, 320, rows, start)
 
 
@@ -217,7 +212,7 @@ def curves(rows: Rows) -> dict[str, Any]:
         y=_difference(alt.Y, "y", reach, title),
         tooltip=["of:N", *_decimals(2, "b"), alt.Tooltip("text:N", title="points")],
     )
-    return _finish(band + _zero("y") + line, 260, rows, None)
+    return _finish(band + _zero("y") + line, 260, rows)
 
 
 def overlap(rows: Rows, names: Sequence[str], bounds: Sequence[float]) -> dict[str, Any]:
@@ -225,40 +220,33 @@ def overlap(rows: Rows, names: Sequence[str], bounds: Sequence[float]) -> dict[s
     reach = max((abs(row["height"]) for row in rows), default=1.0) * 1.05 or 1.0
     both_ways = alt.Scale(domain=[-reach, reach], nice=False)
     sizes = alt.Axis(labelExpr="format(abs(datum.value), '~g')", tickCount=5)
-    bars = (
-        _chart()
-        .mark_bar(stroke=PAPER, strokeWidth=0.5)
-        .encode(
-            x=_share(alt.X, "low", title="propensity score b"),
-            x2="high:Q",
-            y=alt.Y("height:Q", scale=both_ways, title="density", axis=sizes),
-            y2=alt.datum(0),
-            color=_colour("group", names, GROUPS),
-            tooltip=[
-                "group:N",
-                alt.Tooltip("low:Q", title="from", format=".2f"),
-                alt.Tooltip("high:Q", title="to", format=".2f"),
-                *_decimals(3, "density"),
-            ],
-        )
+    low, high = (
+        alt.Tooltip(f"{end}:Q", title=title, format=".2f")
+        for end, title in (("low", "from"), ("high", "to"))
     )
-    return _finish(bars + _limits(*bounds), 260, rows, None)
+    base = _chart().mark_bar(stroke=PAPER, strokeWidth=0.5)
+    bars = base.encode(
+        x=_share(alt.X, "low", title="propensity score b"),
+        x2="high:Q",
+        y=alt.Y("height:Q", scale=both_ways, title="density", axis=sizes),
+        y2=alt.datum(0),
+        color=_colour("group", names, GROUPS),
+        tooltip=["group:N", low, high, *_decimals(3, "density")],
+    )
+    return _finish(bars + _limits(*bounds), 260, rows)
 
 
 def balance(rows: Rows, limit: float) -> dict[str, Any]:
     """Draw a love plot: standardised differences by column, a mark per weighting."""
     scale = alt.Scale(domain=_reach(rows, ("size",), zero=True), nice=False)
-    marks = (
-        _chart()
-        .mark_point(size=60, filled=True, opacity=1)
-        .encode(
-            x=alt.X("size:Q", title="absolute standardised difference", scale=scale),
-            y=alt.Y("column:N", sort=None, title=None, axis=_names(grid=True)),
-            tooltip=["column:N", "weighting:N", *_decimals(3, "size")],
-            **_look("weighting", _unique(rows, "weighting"), (TWO, ONE, THREE, FOUR)),
-        )
+    base = _chart().mark_point(size=60, filled=True, opacity=1)
+    marks = base.encode(
+        x=alt.X("size:Q", title="absolute standardised difference", scale=scale),
+        y=alt.Y("column:N", sort=None, title=None, axis=_names(grid=True)),
+        tooltip=["column:N", "weighting:N", *_decimals(3, "size")],
+        **_look("weighting", _unique(rows, "weighting"), (TWO, ONE, THREE, FOUR)),
     )
-    return _finish(_limits(limit) + marks, _tall(rows, "column", 20), rows, None)
+    return _finish(_limits(limit) + marks, _tall(rows, "column", 20), rows)
 
 
 # --- what they share ------------------------------------------------------------------------------
@@ -361,18 +349,19 @@ def _tall(rows: Rows, field: str, step: int) -> int:
 
 
 def _reach(
-    rows: Rows, fields: Iterable[str], *, zero: bool = False, margin: float = 0.06
+    rows: Rows, fields: Sequence[str], *, zero: bool = False, margin: float = 0.06
 ) -> list[float]:
     """Return the ends of an axis that holds every number, the same wherever the slider stands."""
-    fields = tuple(fields)
     known = [row[name] for row in rows for name in fields if row.get(name) is not None]
     known = [value for value in known if abs(value) < float("inf")] or [0.0, 1.0]
-    low, high = min([*known, 0.0] if zero else known), max([*known, 0.0] if zero else known)
+    if zero:
+        known.append(0.0)
+    low, high = min(known), max(known)
     room = margin * (high - low) or 0.01
     return [low - room if low or not zero else 0.0, high + room if high or not zero else 0.0]
 
 
-def _finish(chart: Any, height: int, rows: Rows, start: int | None) -> dict[str, Any]:
+def _finish(chart: Any, height: int, rows: Rows, start: int | None = None) -> dict[str, Any]:
     """Return the chart as Vega-Lite, as wide as its place, in the page's type and colours."""
     chart = chart.properties(width="container", height=height, background="transparent")
     if start is not None:

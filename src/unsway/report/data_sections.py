@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from heapq import nlargest, nsmallest
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +13,7 @@ from ..auditing.numbers import number, points
 from ..auditing.verdict import level_of
 from . import charts
 from .facts import AuditFacts
-from .html import Chart, Check, Checks, Facts, Section, Table, Text
+from .html import Chart, Check, Checks, Facts, Section, Table, Text, read_template
 from .words import count, distinct, estimate, interval, percent, shown
 
 #: Lines of a love plot; those that differ most.
@@ -21,30 +23,8 @@ LARGE = 0.1
 #: Weightings in the order they are drawn, with their names.
 WEIGHTINGS = {"raw": "as they are", "overlap": "overlap weights"}
 
-ASSUMED = (
-    "No common cause of the sensitive attribute and the outcome is missing from the covariates, "
-    "nor of the covariates and the outcome.",
-    "Whatever goes through the covariates counts as fair. If a covariate should not be used, "
-    "leave it out and audit again.",
-    "People of both groups with the same covariates can be compared: both groups are found at "
-    "every propensity that matters.",
-    "The rows are drawn from the people the model will judge.",
-)
-NOT_CHECKED = (
-    "Whether the labels themselves are right: an unfair label is taken as it is.",
-    "Whether the covariates were measured equally well in both groups.",
-    "Groups other than the two compared here, and combinations of attributes.",
-    "What decisions do to people later.",
-)
-CITING = (
-    f"Made with unsway {__version__}, models without the direct effect of a sensitive attribute "
-    "(The unsway developers, BSD 3-Clause).",
-    "Method: Di Stefano, P. G., Hickey, J. M. & Vasileiou, V. (2020). Counterfactual fairness: "
-    "removing direct effects through regularization. arXiv:2002.10774.",
-    "Effects: Pearl, J. (2001). Direct and indirect effects. UAI. Chernozhukov, V. et al. (2018). "
-    "Double/debiased machine learning for treatment and structural parameters. Econometrics "
-    "Journal 21(1).",
-)
+#: Fixed texts of the last sections.
+TEXTS = tomllib.loads(read_template("texts.toml"))
 
 
 def data_sections(
@@ -66,16 +46,8 @@ def data_sections(
         yield _robustness_section(causal["sensitivity"])
     findings = (causal.get("verdict") or {}).get("findings", ())
     found = [Check(level_of(each), each["sentence"]) for each in findings]
-    missing = [] if audit is None or not audit.missing else [audit.missing]
-    yield _limits_section(
-        [*checked, *found],
-        [
-            *(f"The direct effect was not judged: {why}." for why in missing),
-            *notes,
-            *causal.get("notes", ()),
-            *_rows_used(causal),
-        ],
-    )
+    notes = [*notes, *(audit.notes if audit is not None else ())]
+    yield _limits_section([*checked, *found], notes)
 
 
 # --- overlap and balance --------------------------------------------------------------------------
@@ -93,22 +65,21 @@ def _overlap_section(audit: AuditFacts) -> Section:
         f"worth of {count(sizes[1])} rows of {second} and {count(sizes[0])} of {first}. From the "
         f"covariates the group can be told with an AUC of {number(seen['auc'])}."
     )
-    blocks = [_overlap(seen, audit), *_balance(audit.causal.get("balance") or {})]
+    blocks = [_overlap(seen, audit), _balance(audit.causal["balance"])]
     return Section("overlap", "Overlap and balance", lead, blocks)
 
 
 def _overlap(seen: Mapping[str, Any], audit: AuditFacts) -> Chart:
-    edges, (zeros, ones) = seen["histogram"]["edges"], seen["histogram"]["densities"]
+    bins, densities = list(pairwise(seen["histogram"]["edges"])), seen["histogram"]["densities"]
     first, second = audit.groups
-    bins = list(pairwise(edges))
     rows = [
         {"low": low, "high": high, "group": group, "density": size, "height": sign * size}
-        for group, sign, densities in ((second, 1, ones), (first, -1, zeros))
-        for (low, high), size in zip(bins, densities, strict=True)
+        for group, sign, sizes in zip(audit.groups, (-1, 1), densities, strict=True)
+        for (low, high), size in zip(bins, sizes, strict=True)
     ]
     cells = [
-        (f"{number(low, 2)} to {number(high, 2)}", number(zero), number(one))
-        for (low, high), zero, one in zip(bins, zeros, ones, strict=True)
+        (f"{number(low, 2)} to {number(high, 2)}", *map(number, sizes))
+        for (low, high), *sizes in zip(bins, *densities, strict=True)
     ]
     return Chart(
         "overlap",
@@ -120,29 +91,26 @@ def _overlap(seen: Mapping[str, Any], audit: AuditFacts) -> Chart:
     )
 
 
-def _balance(found: Mapping[str, Any]) -> Iterator[Chart]:
-    names = [name for name in WEIGHTINGS if name in found]
-    if not names:
-        return
+def _balance(found: Mapping[str, Any]) -> Chart:
     sizes = {
-        name: {
+        title: {
             column: abs(line["standardized_difference"])
             for column, line in found[name]["columns"].items()
             if line["standardized_difference"] is not None
         }
-        for name in names
+        for name, title in WEIGHTINGS.items()
     }
-    first, every = sizes[names[0]], found[names[0]]["columns"]
-    kept = sorted(first, key=lambda column: -first[column])[:MOST_LINES]
+    raw, n_columns = sizes[WEIGHTINGS["raw"]], len(found["raw"]["columns"])
+    kept = nlargest(MOST_LINES, raw, key=raw.__getitem__)
     labels = dict(zip(kept, distinct(kept, 40), strict=True))
     rows = [
-        {"column": labels[column], "weighting": WEIGHTINGS[name], "size": sizes[name][column]}
-        for column in kept
-        for name in names
-        if column in sizes[name]
+        {"column": label, "weighting": title, "size": by_column[column]}
+        for column, label in labels.items()
+        for title, by_column in sizes.items()
+        if column in by_column
     ]
-    part = f", the {len(kept)} largest of {len(every)}" if len(kept) < len(every) else ""
-    yield Chart(
+    part = f", the {len(kept)} largest of {n_columns}" if len(kept) < n_columns else ""
+    return Chart(
         "balance",
         f"How far the groups differ, column by column{part}",
         "For each column a mark per weighting: the absolute standardised difference between the "
@@ -150,8 +118,8 @@ def _balance(found: Mapping[str, Any]) -> Iterator[Chart]:
         charts.balance(rows, LARGE),
         Table(
             "Absolute standardised differences",
-            ("column", *(WEIGHTINGS[name] for name in names)),
-            [(labels[c], *(number(sizes[name].get(c)) for name in names)) for c in kept],
+            ("column", *sizes),
+            [(labels[c], *(number(each.get(c)) for each in sizes.values())) for c in kept],
         ),
     )
 
@@ -173,50 +141,43 @@ def _robustness_section(found: Mapping[str, Any]) -> Section:
 
 def _benchmarks(found: Mapping[str, Any]) -> Iterator[Table]:
     known = (row for row in found["benchmarks"] if row["estimate"] is not None)
-    once = sorted(
-        (row for row in known if row["strength"] == 1), key=lambda row: abs(row["estimate"])
-    )[:10]
-    if not once:
-        return
-    names = distinct(row["benchmark"] for row in once)
-    yield Table(
-        "Were something unmeasured as strong as a column that was measured, it would leave",
-        ("as strong as", "explains of z", "explains of y", "effect left, points", "interval"),
-        [
-            (
-                name,
-                percent(row["r2_z"], 2),
-                percent(row["r2_y"], 2),
-                points(row["estimate"]),
-                interval(row),
-            )
-            for name, row in zip(names, once, strict=True)
-        ],
-    )
+    once = (row for row in known if row["strength"] == 1)
+    rows = nsmallest(10, once, key=lambda row: abs(row["estimate"]))
+    names = distinct(row["benchmark"] for row in rows)
+    cells = [
+        (
+            name,
+            percent(row["r2_z"], 2),
+            percent(row["r2_y"], 2),
+            points(row["estimate"]),
+            interval(row),
+        )
+        for name, row in zip(names, rows, strict=True)
+    ]
+    if rows:
+        yield Table(
+            "Were something unmeasured as strong as a column that was measured, it would leave",
+            ("as strong as", "explains of z", "explains of y", "effect left, points", "interval"),
+            cells,
+        )
 
 
 # --- what was checked, and what was not -----------------------------------------------------------
 
 
-def _rows_used(causal: Mapping[str, Any]) -> Iterator[str]:
-    given, used = causal.get("rows_given"), causal.get("rows")
-    if given and used and used < given:
-        yield f"Effects were estimated on {count(used)} of the {count(given)} rows."
-
-
 def _limits_section(checked: Sequence[Check], notes: Sequence[str]) -> Section:
     """List the findings, the assumptions, and what nobody looked at."""
-    lists = [
-        Checks("Checked on these rows", checked),
-        Checks("To keep in mind", [Check("caution", _sentence(note)) for note in notes]),
-        Checks("Assumed, and not to be seen in data", [Check("unknown", each) for each in ASSUMED]),
-        Checks("Not checked", [Check("unknown", each) for each in NOT_CHECKED]),
-    ]
+    lists = {
+        "Checked on these rows": checked,
+        "To keep in mind": [Check("caution", _sentence(note)) for note in notes],
+    }
+    for heading, texts in TEXTS["limits"].items():
+        lists[heading] = [Check("unknown", text) for text in texts]
     return Section(
         "limits",
         "Assumptions, checks and limits",
         "A direct effect is a causal statement. It holds as far as the assumptions do.",
-        [each for each in lists if each.checks],
+        [Checks(heading, checks) for heading, checks in lists.items() if checks],
     )
 
 
@@ -231,9 +192,10 @@ def _sentence(text: str) -> str:
 def closing_sections(lead: str, settings: Mapping[str, Any]) -> list[Section]:
     """Show what the report was made from, and how to cite it."""
     facts = Facts(dict(zip(distinct(settings), map(_setting, settings.values()), strict=True)))
+    citing = Text("", [text.format(version=__version__) for text in TEXTS["citing"]])
     return [
         Section("settings", "Data and settings", lead, [facts]),
-        Section("citing", "How to cite", "", [Text("", CITING)]),
+        Section("citing", "How to cite", "", [citing]),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..auditing.numbers import number, points
 from . import charts
-from .facts import NOTHING, AnyViews, AuditFacts, PointFacts, View, Views, numbers_of
+from .facts import NOTHING, AnyViews, AuditFacts, PointFacts, View, Views, numbers_of, renamed
 from .html import Block, Chart, Section, Table
 from .words import estimate, interval, shown
 
@@ -144,48 +144,41 @@ def _forest(view: View, whose: str, table: Table, more: str = "") -> Chart:
 
 
 def _curves(audit: AuditFacts) -> Iterator[Chart]:
-    rows = [_on_curve(row) for row in audit.causal.get("curves") or ()]
-    if not rows:
-        return
+    names = {"of": "on", "b": "b", "y": "estimate", "low": "band_low", "high": "band_high"}
+    rows = [
+        {**renamed(row, **names), "text": points(row["estimate"])}
+        for row in audit.causal.get("curves") or ()
+    ]
     cells = [(row["of"], number(row["b"], 2), row["text"], interval(row)) for row in rows]
-    yield Chart(
-        "curves",
-        "The direct effect along the propensity, with simultaneous bands",
-        "Two curves with bands, the direct effect on the labels and on the scores, against how "
-        "likely z = 1 is given the covariates; zero is no effect.",
-        charts.curves(rows),
-        Table(
-            "The direct effect along the propensity, in percentage points",
-            ("of", "propensity", "effect", "band"),
-            cells[:: max(1, len(cells) // 60)],
-        ),
-    )
-
-
-def _on_curve(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "of": row["on"],
-        "b": row["b"],
-        "y": row["estimate"],
-        "low": row["band_low"],
-        "high": row["band_high"],
-        "text": points(row["estimate"]),
-    }
+    if rows:
+        yield Chart(
+            "curves",
+            "The direct effect along the propensity, with simultaneous bands",
+            "Two curves with bands, the direct effect on the labels and on the scores, against how "
+            "likely z = 1 is given the covariates; zero is no effect.",
+            charts.curves(rows),
+            Table(
+                "The direct effect along the propensity, in percentage points",
+                ("of", "propensity", "effect", "band"),
+                cells[:: max(1, len(cells) // 60)],
+            ),
+        )
 
 
 def _surrogate(audit: AuditFacts) -> Iterator[Table]:
-    rows = audit.causal.get("surrogate")
-    if not rows:
-        return
     kinds = ("labels", "fair", "scores")
-    yield Table(
-        "Regression on the propensity b and z: α is the power of b, β its product with z; the "
-        "scores should have the fair coefficients",
-        ("coefficient", *kinds),
-        [(_greek(row["coefficient"]), *(number(row[kind]) for kind in kinds)) for row in rows],
-    )
+    rows = [
+        (_greek(row["coefficient"]), *(number(row[kind]) for kind in kinds))
+        for row in audit.causal.get("surrogate") or ()
+    ]
+    if rows:
+        yield Table(
+            "Regression on the propensity b and z: α is the power of b, β its product with z; the "
+            "scores should have the fair coefficients",
+            ("coefficient", *kinds),
+            rows,
+        )
 
 
 def _greek(name: str) -> str:
-    kind, _, power = name.partition("_")
-    return {"alpha": "α", "beta": "β"}.get(kind, kind) + power
+    return name.replace("alpha_", "α").replace("beta_", "β")

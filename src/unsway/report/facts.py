@@ -11,22 +11,33 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ..auditing.verdict import labels_direct
-from ..sweeps import Choice, Frontier
+from ..sweeps import Choice, Frontier, Point
 from .html import Moving, Table
-from .words import group_name
+from .words import count, group_name
 
 #: The forms of `Audit.to_dict` the report can read.
 SCHEMA_VERSIONS = (1,)
 NOTHING: Mapping[str, Any] = {"estimate": None, "low": None, "high": None, "se": None}
-#: The measure that stands first.
+#: The first measure of a report.
 LEFT = "direct_effect_left"
-#: Parts of the rows to judge by, best first.
+#: Parts of the rows to judge by, best first; one with a direct effect left comes before others.
 JUDGED = ("test", "validation", "train")
+
+
+def renamed(row: Mapping[str, Any], **names: str) -> dict[str, Any]:
+    """Return some values of a row under new names: those that a chart gives them.
+
+    Examples
+    --------
+    >>> renamed({"on": "labels", "estimate": 0.2, "se": 0.1}, of="on", y="estimate")
+    {'of': 'labels', 'y': 0.2}
+    """
+    return {new: row[name] for new, name in names.items()}
 
 
 def numbers_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return an estimate and the ends of its interval, as charts draw them."""
-    return {name: row[name] for name in ("estimate", "low", "high")}
+    return renamed(row, estimate="estimate", low="low", high="high")
 
 
 class _Judged(ABC):
@@ -72,7 +83,7 @@ class AuditFacts(_Judged):
     missing : str
         Why there is none.
     comparison : mapping
-        The model beside a baseline; empty where there is none.
+        The model compared with a baseline; empty without one.
     settings : mapping
         How the audit was made.
     """
@@ -137,6 +148,16 @@ class AuditFacts(_Judged):
         return found
 
     @property
+    def notes(self) -> list[str]:
+        """What to keep in mind."""
+        notes = [f"The direct effect was not judged: {self.missing}."] if self.missing else []
+        notes += self.causal.get("notes", ())
+        given, used = self.causal.get("rows_given"), self.causal.get("rows")
+        if given and used and used < given:
+            notes.append(f"Effects were estimated on {count(used)} of the {count(given)} rows.")
+        return notes
+
+    @property
     def level(self) -> str:
         """Whether the data can tell: "ok", "caution", "cannot tell", or "" without X."""
         return str((self.causal.get("verdict") or {}).get("level", ""))
@@ -148,9 +169,8 @@ class PointFacts(_Judged):
 
     Parameters
     ----------
-    strength : float
-    figures : mapping
-        The measures of each part of the rows.
+    point : Point
+        The strength with its measures on each part of the rows.
     part : str
         The part to judge by.
     effects : mapping
@@ -159,15 +179,20 @@ class PointFacts(_Judged):
         The names of z = 0 and z = 1 as they are shown.
     """
 
-    strength: float
-    figures: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    point: Point
     part: str
     effects: Mapping[str, Mapping[str, Any]] = field(repr=False)
     groups: tuple[str, str]
 
+    @property
+    def strength(self) -> float:
+        """The strength."""
+        return self.point.strength
+
     def value(self, measure: str, part: str | None = None) -> float | None:
         """Return a measure on a part of the rows; None where there is none."""
-        return _value(self.figures, measure, part or self.part)
+        value = self.point.value(measure, part or self.part)
+        return float(value) if math.isfinite(value) else None
 
     def metric(self, name: str) -> Mapping[str, Any]:
         """Return a measure with its interval, where it has one."""
@@ -202,18 +227,17 @@ class FrontierFacts:
             raise TypeError(f"frontier must be a Frontier; got {type(frontier).__name__}")
         if choice is not None and not isinstance(choice, Choice):
             raise TypeError(f"choice must be a Choice; got {type(choice).__name__}")
-        fitted = {
-            point.strength: point.to_dict()["parts"] for point in frontier.points if not point.error
-        }
+        fitted = [point for point in frontier.points if not point.error]
         if not fitted:
             raise ValueError("no strength of the frontier was fitted without an error")
-        if choice is not None and choice.strength not in fitted:
+        if choice is not None and all(point.strength != choice.strength for point in fitted):
             raise ValueError(f"choice has strength {choice.strength:g}, which the frontier lacks")
-        first, figures = next(iter(fitted.items()))
-        part = _judged_part(figures, frontier.part_names)
+        parts = [name for name in JUDGED if name in frontier.part_names]
+        known = [name for name in parts if math.isfinite(fitted[0].value(LEFT, name))]
+        part = (known or parts)[0]
         effects = frontier.parts.get(part, {}).get("effects", {})
-        groups = _group_names(_levels(frontier, first))
-        points = [PointFacts(*each, part, effects, groups) for each in fitted.items()]
+        groups = _group_names(_levels(frontier, fitted[0].strength))
+        points = [PointFacts(point, part, effects, groups) for point in fitted]
         return cls(frontier=frontier, choice=choice, points=points)
 
     @property
@@ -235,18 +259,6 @@ class FrontierFacts:
     def parts(self) -> list[str]:
         """The parts of the rows that have figures, training rows first."""
         return [name for name in reversed(JUDGED) if name in self.frontier.part_names]
-
-
-def _judged_part(figures: Mapping[str, Mapping[str, Any]], parts: Sequence[str]) -> str:
-    """Return the part with a direct effect left, test rows before others."""
-    found = [name for name in JUDGED if name in parts]
-    judged = [name for name in found if _value(figures, LEFT, name) is not None]
-    return (judged or found)[0]
-
-
-def _value(figures: Mapping[str, Mapping[str, Any]], measure: str, part: str) -> float | None:
-    value = figures.get(part, {}).get(measure)
-    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _levels(frontier: Frontier, strength: float) -> Sequence[Any]:

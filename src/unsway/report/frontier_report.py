@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def frontier_page(
         slider=Slider(facts.strengths, views.start, facts.chosen),
         data={
             "part": facts.part,
-            "points": [{"strength": p.strength, "parts": p.figures} for p in facts.points],
+            "points": [{"strength": p.strength, "parts": p.point.parts} for p in facts.points],
         },
     )
 
@@ -180,11 +180,7 @@ def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marke
         text = f"{points(x)}, {number(y)}"
         yield {"strength": point.strength, "x": x, "y": y, "chosen": chosen, "text": text}
 
-    kept = {
-        name: label
-        for name, label in MEASURES.items()
-        if any(point.value(name) is not None for point in facts.points)
-    }
+    kept = _known(lambda name: (point.value(name) for point in facts.points))
     table = Table(
         f"Every strength on the {facts.part} rows",
         ("strength", *kept.values()),
@@ -226,11 +222,7 @@ def _along(views: Views[PointFacts]) -> Chart:
 
 def _parts_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
     """Show the figures of the slider's strength on every part of the rows."""
-    kept = {
-        name: label
-        for name, label in MEASURES.items()
-        if any(views.first.value(name, part) is not None for part in facts.parts)
-    }
+    kept = _known(lambda name: (views.first.value(name, part) for part in facts.parts))
     table = views.table(
         "Measures of the model at this strength",
         ("measure", *(f"{part} rows" for part in facts.parts)),
@@ -246,6 +238,15 @@ def _parts_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
         "rows not at all.",
         [table],
     )
+
+
+def _known(values: Callable[[str], Iterable[float | None]]) -> dict[str, str]:
+    """Return the measures with a value, by name, and what they are called."""
+    return {
+        name: label
+        for name, label in MEASURES.items()
+        if any(value is not None for value in values(name))
+    }
 
 
 # --- what to keep in mind -------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Moving:
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs of plain words, below a heading where it is not empty."""
+    """Paragraphs of text, below a heading unless it is empty."""
 
     heading: str
     paragraphs: Sequence[str | Moving]
@@ -74,14 +74,14 @@ class Chart:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names, and what stands for each."""
+    """Names with their values."""
 
     facts: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Check:
-    """Something that was looked at, or was not, and what came of it."""
+    """A check, or something not checked, and its result."""
 
     level: Level
     sentence: str
@@ -100,7 +100,7 @@ Block = Text | Table | Figure | Chart | Facts | Checks
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence or two, and what stands below them."""
+    """A heading, a sentence or two, and blocks."""
 
     name: str
     heading: str
@@ -119,7 +119,7 @@ class KeyNumber:
 
 @dataclass(frozen=True)
 class Headline:
-    """The verdict: how it stands, in a few words, and in a paragraph with its numbers."""
+    """The verdict: its level, a few words, and a paragraph with its numbers."""
 
     level: str | Moving
     label: str | Moving
@@ -145,7 +145,7 @@ class Page:
     ----------
     title, lead : str
         What it is about.
-    sections : sequence of Section, or of what stands in one
+    sections : sequence of Section, or of its blocks
         In the order of the page.
     kicker : str
         What kind of report it is, in two words.
@@ -182,16 +182,16 @@ class Page:
             texts.append(moving.texts)
             return len(texts) - 1
 
-        scripts = [_safe_script(script()), _read("page.js")] if self.charts() else []
+        scripts = [_safe_script(script()), read_template("page.js")] if self.charts() else []
         jinja2 = load("jinja2", "report")
         environment = jinja2.Environment(
             autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
-        html = environment.from_string(_read("page.html.j2")).render(
+        html = environment.from_string(read_template("page.html.j2")).render(
             page=self,
             place=place,
             kind=lambda block: type(block).__name__,
-            style=palette() + _read("page.css"),
+            style=palette() + read_template("page.css"),
             content=lambda: embedded_json({**_content(self), "texts": texts}),
             scripts=scripts,
             hashes=" ".join(f"'sha256-{_hash(each)}'" for each in scripts),
@@ -201,19 +201,20 @@ class Page:
 
 def _content(page: Page) -> dict[str, Any]:
     """Return what the page's script reads."""
-    strengths = [] if page.slider is None else page.slider.strengths
-    level = "" if page.headline is None else page.headline.level
+    slider = page.slider or Slider([], 0)
+    level = page.headline.level if page.headline else ""
+    still = [level] * max(1, len(slider.strengths))
     return {
         "data": page.data,
-        "strengths": strengths,
-        "start": 0 if page.slider is None else page.slider.start,
-        "levels": level.texts if isinstance(level, Moving) else [level] * max(1, len(strengths)),
+        "strengths": slider.strengths,
+        "start": slider.start,
+        "levels": level.texts if isinstance(level, Moving) else still,
         "charts": page.charts(),
     }
 
 
 def embedded_json(content: Any) -> str:
-    r"""Return JSON that can stand inside a script element, whatever names it holds.
+    r"""Return JSON that is safe inside a script element, for any names.
 
     Examples
     --------
@@ -235,5 +236,6 @@ def _hash(script: str) -> str:
     return b64encode(sha256(script.encode()).digest()).decode()
 
 
-def _read(name: str) -> str:
+def read_template(name: str) -> str:
+    """Return the text of a file in the folder of templates."""
     return files(__package__).joinpath(f"templates/{name}").read_text(encoding="utf-8")

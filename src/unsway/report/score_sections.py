@@ -7,7 +7,7 @@ from typing import Any
 
 from ..auditing.numbers import number, points, signed
 from . import charts
-from .facts import LEFT, AnyViews, AuditFacts, Views, numbers_of
+from .facts import LEFT, AnyViews, AuditFacts, Views, numbers_of, renamed
 from .html import Chart, KeyNumber, Section, Table, Text
 from .words import Writer, count, estimate, interval, percent
 
@@ -126,13 +126,11 @@ def _thresholds(views: Views[AuditFacts]) -> Iterator[Table]:
     thresholds, (low, high) = views.first.thresholds, views.first.groups
     if len(thresholds) == 1:
         return
+    overall = ("selection_rate_difference", "accuracy", "equalized_odds_difference")
     columns = {
         f"selected of {low}": ("selection_rate", "z=0"),
         f"selected of {high}": ("selection_rate", "z=1"),
-        **{
-            MEASURES[name]: (name, None)
-            for name in ("selection_rate_difference", "accuracy", "equalized_odds_difference")
-        },
+        **{MEASURES[name]: (name, None) for name in overall},
     }
 
     def line(audit: AuditFacts, threshold: float) -> Iterator[str]:
@@ -174,18 +172,13 @@ def calibration_section(views: Views[AuditFacts]) -> Section:
 
 def _calibration_chart(views: Views[AuditFacts]) -> Chart:
     names = dict(zip(GROUPS, views.first.groups, strict=True))
+    fields = {"score": "mean_score", "share": "positive_share", "rows": "weight"}
+    fields |= {"low": "low", "high": "high"}
 
     def drawn(audit: AuditFacts) -> Iterator[dict[str, Any]]:
         for row in audit.calibration:
             if row["group"] in names:
-                yield {
-                    "group": names[row["group"]],
-                    "score": row["mean_score"],
-                    "share": row["positive_share"],
-                    "rows": row["weight"],
-                    "low": row["low"],
-                    "high": row["high"],
-                }
+                yield {"group": names[row["group"]], **renamed(row, **fields)}
 
     return Chart(
         "calibration",
@@ -208,24 +201,20 @@ def _calibration_chart(views: Views[AuditFacts]) -> Chart:
 
 
 def comparison_section(audit: AuditFacts) -> Section:
-    """Show the model beside a baseline, with paired intervals of the differences."""
+    """Compare the model with a baseline, with paired intervals of the differences."""
     kept = {
         row["metric"]: row
         for row in audit.comparison["differences"]
         if row["group"] in ("overall", "between")
         and row["threshold"] in (None, audit.thresholds[0])
     }
-    rows = [
-        (
-            label,
-            writer(label)(kept[name]["reference_value"]),
-            writer(label)(kept[name]["value"]),
-            writer(label, signed)(kept[name]["difference"]),
-            interval(kept[name], writer(label)),
-        )
-        for name, label in MEASURES.items()
-        if name in kept
-    ]
+    rows = []
+    for name, label in MEASURES.items():
+        if name in kept:
+            found, write = kept[name], writer(label)
+            values = (write(found["reference_value"]), write(found["value"]))
+            difference = writer(label, signed)(found["difference"])
+            rows.append((label, *values, difference, interval(found, write)))
     gap = next(iter(audit.comparison["direct_effect_left_differences"].values()), None)
     lead = "Both models on the same rows; intervals are those of the difference itself."
     if gap is not None:

@@ -13,7 +13,7 @@ from ..auditing.numbers import number, points
 Writer = Callable[[float | None], str]
 #: Names longer than this are cut in the middle, both ends kept.
 LONGEST_NAME = 60
-#: Characters that would turn the direction of what stands around a name.
+#: Characters that would change the direction of the text around a name.
 _TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
