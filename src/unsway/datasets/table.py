@@ -199,6 +199,23 @@ def by_column(fields: Iterable[str], rows: Iterable[Iterable[str]]) -> dict[str,
     return dict(zip(fields, zip(*rows, strict=True), strict=True))
 
 
+def read_columns(header: str, rows: Iterable[Iterable[str]]) -> dict[str, Column]:
+    """Return the columns by name: floats where every text is a number, else str objects.
+
+    Examples
+    --------
+    >>> read_columns("age,sex", [["30", "f"], ["40", "m"]])
+    {'age': array([30., 40.]), 'sex': array(['f', 'm'], dtype=object)}
+    """
+    columns: dict[str, Column] = {}
+    for name, texts in by_column(header.split(","), rows).items():
+        try:
+            columns[name] = np.array(texts, np.float64)
+        except ValueError:
+            columns[name] = as_words(texts)
+    return columns
+
+
 def as_words(texts: Iterable[str]) -> Column:
     """Return texts as an array of str objects."""
     return np.array(list(texts), dtype=object)
