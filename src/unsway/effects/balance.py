@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Mask
 from ..checks import check_choice, check_weights
-from ..frames import make_frame, plain
+from ..frames import Tabular, plain
 from ..groups import Groups
 from ..tables import MISSING, Column, columns, row_count
 from .overlap import check_propensity, propensity_weights
@@ -23,8 +23,10 @@ _Line = tuple[str, Floats, Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Balance:
+class Balance(Tabular):
     """Balance of every column under every weighting: K lines by W weightings.
+
+    As a frame it has one row per line and weighting.
 
     Parameters
     ----------
@@ -69,17 +71,15 @@ class Balance:
         place = int(np.nanargmax(np.abs(differences)))
         return self.names[place], float(differences[place])
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per line and weighting."""
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
         n_lines, n_weightings = self.differences.shape
-        data = {
+        return {
             "column": np.repeat(self.names, n_weightings).tolist(),
             "weighting": list(self.weightings) * n_lines,
             "mean_z0": self.means[..., 0].ravel().tolist(),
             "mean_z1": self.means[..., 1].ravel().tolist(),
             **{name: values.ravel().tolist() for name, values in self._measures().items()},
         }
-        return make_frame(data, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything by weighting and line, ready for JSON; None where unknown."""

@@ -147,7 +147,7 @@ def effect_curve(
     check_integer(n_points, "n_points", at_least=2)
     rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
     if nuisances is None:
-        cross_fit = CrossFit.of(
+        nuisances = CrossFit.of(
             rows,
             propensity_model=propensity_model,
             outcome_model=outcome_model,
@@ -155,8 +155,7 @@ def effect_curve(
             cv=cv,
             clip=clip,
             seed=random_state,
-        )
-        nuisances = cross_fit.fit()
+        ).fit()
     check_nuisances(nuisances, rows.z, needs_outcome=method == "doubly_robust")
     b, weights = nuisances.propensity, rows.mean_one_weights
     if method == "doubly_robust":
@@ -225,11 +224,10 @@ def _surrogate(y: Floats, z: Floats, weights: Floats, b: Floats, degree: int, ba
     design = SurrogateDesign.of(
         b, z, outcome_degree=degree + 1, effect_degree=degree, basis=basis, sample_weight=weights
     )
-    effect = design.effect_basis
-    rows = np.hstack([design.outcome_basis(b), effect(b) * z[:, None]])
-    coefficients, covariance = _least_squares(rows, y, weights)
-    own = slice(design.outcome_basis.degree + 1, None)
-    return effect, coefficients[own], covariance[own, own]
+    fitted = design.fit(y)
+    rows = design.coefficient_rows(len(fitted.outcome_coefficients))
+    moved = rows * (y - fitted.outcome(z, b))[:, None]
+    return design.effect_basis, fitted.effect_coefficients, moved.T @ moved
 
 
 def _bins(y: Floats, z: Floats, weights: Floats, b: Floats, n_bins: int) -> _Fit:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
-from ..checks import read_column
+from ..checks import read_numbers
 from .estimate import Estimate, resample
 from .influence import Mean
 
@@ -85,15 +85,12 @@ class Explained:
 
     def left_in(self, y_pred: Any) -> Estimate:
         """Return gap(p) − explained, the same resamples behind both."""
-        p, _ = read_column(y_pred, "y_pred")
-        if p.dtype.kind not in "biuf":
-            raise TypeError("y_pred must hold numbers")
+        p = read_numbers(y_pred, "y_pred")
         if len(p) != len(self.z):
             raise ValueError(
                 f"y_pred has {len(p)} rows but the effects were estimated on {len(self.z)}; score "
                 "the same rows"
             )
-        p = p.astype(np.float64)
         left = _gap(p, self.z, self.weights) - self.mean
         se = left.se
         if self.replicates is not None:
@@ -105,5 +102,4 @@ class Explained:
 
 def _gap(scores: Floats, z: Floats, weights: Floats) -> Mean:
     """Return E[p|z=1] − E[p|z=0] with its influence function."""
-    ones, zeros = weights * z, weights * (1 - z)
-    return Mean.of(ones * scores, ones) - Mean.of(zeros * scores, zeros)
+    return Mean.average(scores, weights * z) - Mean.average(scores, weights * (1 - z))
