@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..frames import frame_of, html_table
+from ..frames import Tabular, html_table
 from .direct_effect_left import Explained
 from .estimate import Estimate
 from .influence import EFFECTS, MEANINGS
@@ -16,8 +16,10 @@ from .plots import plot_forest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Effects:
+class Effects(Tabular):
     """The effects of z on an outcome, "z=1 minus z=0", each with its uncertainty.
+
+    As a frame it has one row per effect.
 
     The total splits in two ways: into direct_reference + indirect_group, and into
     direct_group + indirect_reference.
@@ -113,13 +115,11 @@ class Effects:
         """
         return self._explained.left_in(y_pred)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per effect."""
-        rows = [
-            {"effect": name, "meaning": MEANINGS[name], **each.to_dict()}
-            for name, each in self.estimates().items()
-        ]
-        return frame_of(rows, backend)
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        columns: dict[str, list[Any]] = {"effect": [*MEANINGS], "meaning": [*MEANINGS.values()]}
+        for part in ("estimate", "se", "low", "high"):
+            columns[part] = [getattr(each, part) for each in self.estimates().values()]
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimates, the overlap and the settings, ready for JSON."""
@@ -134,15 +134,15 @@ class Effects:
         reference, positive = self.levels
         return f"Effects of {positive} against {reference}"
 
-    def _about(self) -> str:
+    def _caption(self) -> str:
         how = self.settings
         return (
-            f"{how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, {how['confidence']:.0%} "
-            f"intervals by {how['interval']}"
+            f"{self._title()} ({how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, "
+            f"{how['confidence']:.0%} intervals by {how['interval']})"
         )
 
     def __repr__(self) -> str:
-        lines = [f"{self._title()} ({self._about()})"]
+        lines = [self._caption()]
         lines.append(f"{'':<20}{'estimate':>9}{'se':>9}{'low':>9}{'high':>9}")
         for name, each in self.estimates().items():
             numbers = "".join(f"{value:>9.4f}" for value in each.to_dict().values())
@@ -150,8 +150,4 @@ class Effects:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        columns: dict[str, list[str]] = {"effect": list(EFFECTS)}
-        for part in ("estimate", "se", "low", "high"):
-            columns[part] = [f"{getattr(x, part):.4f}" for x in self.estimates().values()]
-        columns["meaning"] = list(MEANINGS.values())
-        return html_table(columns, f"{self._title()} ({self._about()})")
+        return html_table(self._columns(), self._caption())
