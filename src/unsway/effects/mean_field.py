@@ -279,10 +279,6 @@ class _Bins:
         total = np.bincount(self.of_row, self.weights)
         return np.bincount(self.of_row, self.weights * values) / total
 
-    def spread(self, levels: Floats) -> float:
-        """Return the standard deviation of one number per bin."""
-        return float(np.sqrt(self.share @ (levels - self.share @ levels) ** 2))
-
     def rows(self) -> Iterator[NDArray[np.intp]]:
         order = np.argsort(self.of_row, kind="stable")
         yield from np.split(order, np.cumsum(np.bincount(self.of_row))[:-1])
@@ -317,13 +313,12 @@ def _measure(tau: Floats, bins: _Bins, labels: dict[str, Floats], confidence: fl
         unexplained = y - labels["mu0"] - bins.b * tau
         found = _calibrate(unexplained, z, rest, within, bins, confidence)
         effect = float(bins.share @ found.effects)
-        mean = np.average(y, weights=bins.base)
-        scale = float(np.sqrt(np.average((y - mean) ** 2, weights=bins.base)))
+        scale = _deviation(y, bins.base)
     return MeanField(
         n_rows=len(tau),
         scale=scale,
         effect=effect,
-        model_between=bins.spread(level),
+        model_between=_deviation(level, bins.share),
         model_within=within,
         calibration=found,
         bin_scores=bins.centre,
@@ -331,6 +326,12 @@ def _measure(tau: Floats, bins: _Bins, labels: dict[str, Floats], confidence: fl
         bin_effects=level,
         bin_spreads=spreads,
     )
+
+
+def _deviation(values: Floats, weights: Floats) -> float:
+    """Return the weighted standard deviation."""
+    mean = np.average(values, weights=weights)
+    return float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
 
 
 def _calibrate(
@@ -349,7 +350,7 @@ def _calibrate(
     slope = Estimate.normal(theta, se, confidence)
     effects = lines[:, 0] - theta * lines[:, 1]
     noise = np.bincount(bins.of_row, (gains * error) ** 2)
-    variance = bins.spread(effects) ** 2 - bins.share * (1 - bins.share) @ noise
+    variance = _deviation(effects, bins.share) ** 2 - bins.share * (1 - bins.share) @ noise
     kept = [within * max(0.0, x) for x in (theta, se, slope.low, slope.high)]
     return Calibration(
         slope=slope,

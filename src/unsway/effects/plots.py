@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,17 +72,11 @@ def _draw_differences(ax: Any, sizes: Floats, chosen: Sequence[str]) -> None:
     places = np.arange(len(sizes))
     ax.hlines(places, 0, edge, color="0.93", linewidth=0.7, zorder=0)
     ax.axvline(0.1, color="0.5", linewidth=0.9, linestyle=":", zorder=1)
-    for number, name in enumerate(chosen):
-        ax.scatter(
-            np.minimum(sizes[:, number], edge),
-            places,
-            s=20,
-            marker=_MARKERS[number % len(_MARKERS)],
-            color=_COLOURS[number % len(_COLOURS)],
-            label=escape(name),
-            clip_on=False,
-            zorder=3,
-        )
+    for name, column, marker, colour in zip(
+        chosen, sizes.T, cycle(_MARKERS), cycle(_COLOURS), strict=False
+    ):
+        style = {"marker": marker, "color": colour, "clip_on": False, "zorder": 3}
+        ax.scatter(np.minimum(column, edge), places, s=20, label=escape(name), **style)
     for place in places[np.isinf(sizes).any(axis=1)]:
         ax.annotate("∞", (edge, place), (6, 0), textcoords="offset points", va="center", fontsize=9)
     ax.set_xlim(0, edge)
@@ -247,16 +242,9 @@ def _rug(ax: Any, scores: Floats) -> None:
     heights, edges = np.histogram(scores, np.linspace(0, 1, 41))
     low, high = ax.get_ylim()
     ax.set_ylim(low - 0.16 * (high - low), high)
-    ax.bar(
-        edges[:-1],
-        0.12 * heights / max(heights.max(), 1),
-        np.diff(edges),
-        align="edge",
-        color="0.75",
-        linewidth=0,
-        zorder=0,
-        transform=ax.get_xaxis_transform(),
-    )
+    shares = 0.12 * heights / max(heights.max(), 1)
+    style = {"align": "edge", "color": "0.75", "linewidth": 0, "zorder": 0}
+    ax.bar(edges[:-1], shares, np.diff(edges), transform=ax.get_xaxis_transform(), **style)
 
 
 def _axes(ax: Any, height: float) -> Any:

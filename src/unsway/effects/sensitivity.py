@@ -195,14 +195,12 @@ def sensitivity(
         positive_level=positive_level,
         read_outcome=Outcome.labels_or_numbers,
     )
-    target, z, binary = rows.y, rows.z, rows.outcome.binary
-    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
     groups = _groups(benchmarks, [column.name for column in columns(X)])
-    fitted = _Regression.of(X, target, z, weights)
+    fitted = _Regression.of(rows)
     effect = fitted.effect(alpha)
     t = effect.estimate / effect.se
-    base = np.average(target - effect.estimate * z, weights=weights)
-    possible = binary and 0 < base < 1 and 0 < base + effect.estimate <= 1
+    base = np.average(rows.y - effect.estimate * rows.z, weights=rows.weights)
+    possible = rows.outcome.binary and 0 < base < 1 and 0 < base + effect.estimate <= 1
     limits = (effect.estimate, effect.low, effect.high)
     found = Sensitivity(
         effect=effect,
@@ -248,15 +246,16 @@ class _Regression:
     left: Floats
 
     @classmethod
-    def of(cls, X: Any, y: Floats, z: Floats, weights: Floats) -> _Regression:
-        encoder = TableEncoder().fit(X)
-        matrix, root = encoder.transform(X), np.sqrt(weights)
+    def of(cls, rows: Rows) -> _Regression:
+        weights = rows.mean_one_weights
+        encoder = TableEncoder().fit(rows.X)
+        matrix, targets = encoder.transform(rows.X), np.column_stack([rows.z, rows.y])
         triangle = np.empty((0, matrix.shape[1] + 3))
-        for start in range(0, len(y), CHUNK):
-            rows = slice(start, start + CHUNK)
-            block = matrix[rows].toarray() if sparse.issparse(matrix) else matrix[rows]
-            block = np.column_stack([np.ones(len(block)), block, z[rows], y[rows]])
-            stacked = np.vstack([triangle, block * root[rows, None]])
+        for start in range(0, len(rows), CHUNK):
+            some = slice(start, start + CHUNK)
+            block = matrix[some].toarray() if sparse.issparse(matrix) else matrix[some]
+            block = np.column_stack([np.ones(len(block)), block, targets[some]])
+            stacked = np.vstack([triangle, block * np.sqrt(weights[some, None])])
             triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
         owners = np.array(["", *encoder.owners()], dtype=object)
         left, rank = _residuals(triangle, np.full(len(owners), True))
@@ -318,16 +317,13 @@ def _groups(benchmarks: Any, known: Sequence[str]) -> dict[str, list[str]]:
                 return spelled
         raise ValueError(f"the benchmark {column!r} is no column of X: {', '.join(known)}")
 
-    single = str | int | np.integer
-    if benchmarks is None:
-        benchmarks = known
-    elif isinstance(benchmarks, single):
-        benchmarks = [benchmarks]
+    def names(entry: Any) -> list[str]:
+        return [name(x) for x in ([entry] if isinstance(entry, str | int | np.integer) else entry)]
+
     if not isinstance(benchmarks, Mapping):
-        benchmarks = {name(column): column for column in benchmarks}
-    groups = {}
-    for label, entry in benchmarks.items():
-        groups[str(label)] = [name(x) for x in ([entry] if isinstance(entry, single) else entry)]
-        if not groups[str(label)]:
+        return {each: [each] for each in names(known if benchmarks is None else benchmarks)}
+    groups = {str(label): names(entry) for label, entry in benchmarks.items()}
+    for label, chosen in groups.items():
+        if not chosen:
             raise ValueError(f"the benchmark {label!r} has no columns")
     return groups

@@ -30,15 +30,13 @@ def plot_synthetic(experiment: SyntheticExperiment) -> Any:
         name: (experiment.of(criterion), COLOURS[criterion]) for criterion, name in TITLES.items()
     }
     figure, lower = _four_panels(lines, "accuracy", "Accuracy on fresh rows")
+    lower[0].sharey(lower[1])
     for axis, (name, (points, _)) in zip(lower, lines.items(), strict=True):
         for role in ROLES:
             _line(axis, points, [getattr(point, role) for point in points], role, COLOURS[role])
         for role in ("safe", "proxy"):
             axis.axhline(experiment.oracle[role], color="0.6", linewidth=0.8, linestyle=":")
         _finish(axis, f"Mean coefficients, {name}")
-    limits = [axis.get_ylim() for axis in lower]
-    for axis in lower:
-        axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     return figure
 
 
