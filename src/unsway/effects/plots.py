@@ -48,7 +48,9 @@ def plot_balance(
     -------
     Axes
     """
-    chosen = _chosen(balance) if weightings is None else list(weightings)
+    chosen = weightings
+    if chosen is None:
+        chosen = [name for name in balance.weightings if name not in ("ATE", "ATT", "ATC")]
     if not chosen or max_lines < 1:
         raise ValueError("at least one weighting and one line are needed; there is nothing to draw")
     sizes = np.abs(balance.differences[:, [balance.position(name) for name in chosen]])
@@ -223,12 +225,6 @@ def _label(name: Any) -> str:
         tail = _LONGEST_NAME // 2
         name = f"{name[: _LONGEST_NAME - tail - 1]}…{name[-tail:]}"
     return escape(name)
-
-
-def _chosen(balance: Balance) -> list[str]:
-    """Return the raw weighting with overlap weights and a user's own, or with whatever there is."""
-    derived = {"ATE", "ATT", "ATC"}
-    return [name for name in balance.weightings if name not in derived]
 
 
 def _group(value: int, level: Any) -> str:

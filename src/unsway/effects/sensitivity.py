@@ -35,8 +35,7 @@ from ..tables import columns
 from .confounding import (
     EValue,
     ImpossibleConfounderError,
-    adjusted_estimate,
-    adjusted_se,
+    adjusted_effect,
     benchmark_strength,
     check_aim,
     e_value,
@@ -101,9 +100,8 @@ class Sensitivity:
 
     def adjusted(self, r2_z: float, r2_y: float) -> Estimate:
         """Return the effect, brought towards zero by a confounder of exactly this strength."""
-        effect = (self.effect.estimate, self.effect.se, self.dof)
-        estimate = adjusted_estimate(*effect, r2_z, r2_y)
-        se = adjusted_se(*effect[1:], r2_z, r2_y)
+        effect = self.effect
+        estimate, se = adjusted_effect(effect.estimate, effect.se, self.dof, r2_z, r2_y)
         return Estimate.normal(estimate, se, 1 - self.alpha, dof=self.dof - 1)
 
     def bounds(self, r2_z: float, r2_y: float, alpha: float = 1.0) -> tuple[float, float]:
