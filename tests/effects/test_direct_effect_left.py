@@ -83,7 +83,7 @@ def test_the_error_holds_that_of_the_gap_and_of_the_indirect_effect():
 def test_a_bootstrapped_interval_uses_the_same_resamples_for_gap_and_indirect_effect():
     found = effects(interval="bootstrap", n_bootstrap=5, random_state=2)
     left = found.direct_effect_left(PEOPLE.scores)
-    explained = found._explained.replicates
+    explained = found._replicates
     gaps = [
         gap(PEOPLE.scores[rows], PEOPLE.z[rows])
         for rows in (resample(PEOPLE.z, 2, k) for k in range(5))

@@ -13,7 +13,6 @@ from .._typing import Floats, Index
 from ..checks import check_choice, check_integer
 from ..outcome import Outcome
 from ..rows import Rows
-from .direct_effect_left import Explained
 from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates
 from .influence import EFFECTS, Effect, Estimator, doubly_robust, surrogate_effects, weighting
 from .nuisance import CrossFit, Nuisances
@@ -161,21 +160,9 @@ def estimate_effects(
             "n_rows": len(rows),
             "n_clipped": nuisances.n_clipped,
         },
-        _explained=_explained(effects, rows, replicates, random_state, confidence),
-    )
-
-
-def _explained(
-    effects: Effect, rows: Rows, replicates: Floats | None, seed: int, confidence: float
-) -> Explained:
-    """Return what the direct effect left in scores will be measured against."""
-    return Explained(
-        mean=effects["explained"],
-        z=rows.z,
-        weights=rows.mean_one_weights,
-        replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
-        seed=seed,
-        confidence=confidence,
+        _explained=effects["explained"],
+        _rows=rows.with_table(None),
+        _replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
     )
 
 

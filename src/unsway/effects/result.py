@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from .._typing import Floats
+from ..checks import read_numbers
 from ..frames import Tabular, html_table
-from .direct_effect_left import Explained
-from .estimate import Estimate
-from .influence import EFFECTS, MEANINGS
+from ..rows import Rows
+from .estimate import Estimate, resample
+from .influence import EFFECTS, MEANINGS, Mean
 from .nuisance import Nuisances
 from .overlap import Overlap
 from .plots import plot_forest
@@ -49,6 +53,12 @@ class Effects(Tabular):
         The cross-fitted models' predictions.
     settings : mapping
         How the estimates were made.
+    _explained : Mean
+        The explained difference with its influence function.
+    _rows : Rows
+        The rows without their covariates.
+    _replicates : array, or None
+        The explained difference in each bootstrap replicate; None without a bootstrap.
     """
 
     total: Estimate
@@ -63,7 +73,9 @@ class Effects(Tabular):
     overlap: Overlap
     nuisances: Nuisances
     settings: Mapping[str, Any]
-    _explained: Explained
+    _explained: Mean
+    _rows: Rows
+    _replicates: Floats | None
 
     def estimates(self) -> dict[str, Estimate]:
         """Return the effects by name."""
@@ -113,7 +125,20 @@ class Effects(Tabular):
         >>> left.low < 0 < left.high
         True
         """
-        return self._explained.left_in(y_pred)
+        p, rows = read_numbers(y_pred, "y_pred"), self._rows
+        if len(p) != len(rows):
+            raise ValueError(
+                f"y_pred has {len(p)} rows but the effects were estimated on {len(rows)}; score "
+                "the same rows"
+            )
+        left = _gap(p, rows) - self._explained
+        se = left.se
+        if self._replicates is not None:  # the same resamples for the gap
+            seed = self.settings["random_state"]
+            draws = (resample(rows.z, seed, k) for k in range(len(self._replicates)))
+            gaps = [_gap(p[drawn], rows.take(drawn)).value for drawn in draws]
+            se = float(np.std(gaps - self._replicates, ddof=1))
+        return Estimate.normal(left.value, se, self.settings["confidence"])
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         columns: dict[str, list[Any]] = {"effect": [*MEANINGS], "meaning": [*MEANINGS.values()]}
@@ -151,3 +176,9 @@ class Effects(Tabular):
 
     def _repr_html_(self) -> str:
         return html_table(self._columns(), self._caption())
+
+
+def _gap(scores: Floats, rows: Rows) -> Mean:
+    """Return E[p|z=1] − E[p|z=0] with its influence function."""
+    z, weights = rows.z, rows.mean_one_weights
+    return Mean.average(scores, weights * z) - Mean.average(scores, weights * (1 - z))
