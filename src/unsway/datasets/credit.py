@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -110,7 +111,8 @@ def load_pakdd(
     texts = by_column(_PAKDD.fields, kept)
     for name in _PAKDD_CONSTANT:
         del texts[name]
-    return _assemble(_PAKDD, texts, _PAKDD_NUMERIC, age_threshold, len(rows) - len(kept))
+    data = _assemble(_PAKDD, texts, _PAKDD_NUMERIC, age_threshold)
+    return replace(data, dropped_rows=len(rows) - len(kept))
 
 
 def load_give_me_some_credit(
@@ -161,11 +163,7 @@ def load_give_me_some_credit(
 
 
 def _assemble(
-    source: LocalTable,
-    texts: dict[str, tuple[str, ...]],
-    numeric: Sequence[str],
-    age_threshold: float,
-    dropped_rows: int = 0,
+    source: LocalTable, texts: dict[str, tuple[str, ...]], numeric: list[str], age_threshold: float
 ) -> TabularData:
     """Turn the texts of each column into numbers, categories, y and z."""
     del texts[""]
@@ -191,7 +189,6 @@ def _assemble(
         positive_target="good",
         sensitive="age",
         positive_sensitive=f"> {age_threshold:g}",
-        dropped_rows=dropped_rows,
     )
 
 

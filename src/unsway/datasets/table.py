@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -247,7 +246,7 @@ def older_than(age: FloatArray, threshold: float) -> IntArray:
     if isinstance(threshold, bool) or not isinstance(threshold, Real):
         raise TypeError(f"age_threshold must be a number; got {threshold!r}")
     z = (age > threshold).astype(np.int64)
-    if math.isnan(threshold) or z.all() or not z.any():
+    if z.all() or not z.any():
         raise ValueError(f"age_threshold={threshold!r} puts all rows in one group; choose another")
     return z
 

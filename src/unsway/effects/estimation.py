@@ -179,13 +179,10 @@ def _estimator(method: str, outcome_degree: int, effect_degree: int, basis: str)
     check_integer(outcome_degree, "outcome_degree", at_least=0)
     check_integer(effect_degree, "effect_degree", at_least=0)
     check_choice(basis, "basis", BASES)
-    degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
-    estimators: dict[str, Estimator] = {
-        "doubly_robust": doubly_robust,
-        "surrogate": partial(surrogate_effects, **degrees, basis=basis),  # type: ignore[arg-type]
-        "weighting": weighting,
-    }
-    return estimators[method]
+    if method == "surrogate":
+        degrees: dict[str, Any] = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
+        return partial(surrogate_effects, **degrees, basis=basis)
+    return weighting if method == "weighting" else doubly_robust
 
 
 def check_rows(

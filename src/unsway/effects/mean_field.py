@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -279,10 +279,6 @@ class _Bins:
         total = np.bincount(self.of_row, self.weights)
         return np.bincount(self.of_row, self.weights * values) / total
 
-    def rows(self) -> Iterator[NDArray[np.intp]]:
-        order = np.argsort(self.of_row, kind="stable")
-        yield from np.split(order, np.cumsum(np.bincount(self.of_row))[:-1])
-
 
 def _cut(b: Floats, weights: Floats, n_bins: int, z: Floats | None) -> NDArray[np.intp]:
     _, owner = np.unique(b, return_inverse=True)
@@ -371,8 +367,9 @@ def _partial_out(
     """
     residual, gains = np.empty_like(target), np.empty(len(target))
     lines = []
-    for rows in bins.rows():
-        design = factor[rows, None] * np.stack([np.ones(len(rows)), bins.along[rows]], axis=1)
+    for place in range(len(bins.share)):
+        rows = bins.of_row == place
+        design = factor[rows, None] * np.vander(bins.along[rows], 2, increasing=True)
         root = np.sqrt(weights[rows])
         inverse = np.linalg.pinv(design * root[:, None], rcond=1e-10) * root
         fitted = inverse @ target[rows]
