@@ -62,8 +62,8 @@ def plot_story(story: Story) -> Any:
 def plot_tabular(experiment: TabularExperiment, measure: str) -> Any:
     """Draw accuracy or precision, SPD, and two models' surrogates; return the Figure."""
     lines = {
-        f"{engine}, {setting}": (experiment.of(engine, setting), colour)
-        for colour, (engine, setting) in zip(CYCLE, experiment.lines(), strict=False)
+        ", ".join(line): (points, colour)
+        for colour, (line, points) in zip(CYCLE, experiment.lines().items(), strict=False)
     }
     figure, lower = _four_panels(lines, measure, f"{measure.capitalize()} on test rows")
     papers_first = sorted(lines, key=lambda name: not lines[name][0][0].setting.startswith("paper"))
