@@ -134,21 +134,21 @@ def balance(
 
         (m₁ − m₀) / √((s₀² + s₁²)/2)
 
-    with s² the **raw** variances whatever the weighting, so that what weighting does to a column is
-    seen in its numerator alone and columns compare. With the propensity b the weights are::
+    s² are the **raw** variances for every weighting: weighting changes only the numerator, and the
+    differences of several columns can be compared. With the propensity b the weights are::
 
         ATE      z/b + (1−z)/(1−b)        ATT   z + (1−z)·b/(1−b)
         overlap  z(1−b) + (1−z)b          ATC   z(1−b)/b + (1−z)
 
-    A propensity that is any good makes the groups alike under each of them; if it does not, effects
-    that rest on it compare unlike people. A rule of thumb: no difference beyond .1.
+    A good propensity makes the groups similar under each of them. If it does not, effects that use
+    it compare people who are not similar. A rule of thumb: no absolute difference above .1.
 
     Parameters
     ----------
     X : frame or array
-        The covariates. A category has a line per level, a missing category being a level of its
-        own; a numeric column with missing values has a line "column missing" more, its other
-        statistics being those of the known values.
+        The covariates. A category has one line per level; a missing category is a level of its
+        own. A numeric column with missing values has a second line, "column missing"; its other
+        statistics are those of the known values.
     sensitive_features : column
         z, with two levels.
     propensity : array of shape (n,), optional

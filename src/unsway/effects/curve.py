@@ -113,7 +113,7 @@ def effect_curve(
         of b, weighted by b(1−b). The others regress y on b and z: ``"spline"`` and
         ``"polynomial"`` by the surrogate, ``"bins"`` by differences of means within quantiles of b.
     degree : int, default=5
-        Functions of b beside the constant. A surrogate gets one more for the outcome.
+        Functions of b, the constant not counted. A surrogate has one more for the outcome.
     n_bins : int, default=10
         Bins, with as many rows each.
     outcome_model, propensity_model, cv, clip, nuisances, random_state

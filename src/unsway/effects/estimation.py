@@ -202,7 +202,7 @@ def check_rows(
         if np.ptp(rows.y[counted & (rows.groups.codes == code)]) == 0:
             raise ValueError(
                 f"y is the same for every row of sensitive level {str(level)!r}, so an effect of X "
-                "cannot be told there"
+                "cannot be estimated there"
             )
     return rows
 

@@ -54,8 +54,8 @@ class MeanField(Tabular):
 
     As a frame it has one row per bin.
 
-    Every mean and spread carries overlap weights b(1−b), so that people of whom the data hold one
-    group only have no say.
+    Every mean and spread has overlap weights b(1−b): people who could be of one group only have no
+    weight.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class MeanField(Tabular):
 
     @property
     def sentence(self) -> str:
-        """The result in plain words."""
+        """The result as text."""
         spread = (
             f"Among comparable people the direct effect is {self.effect:.3f} on average. It varies "
             f"by {self.between:.3f} (standard deviation) between bins of the propensity"

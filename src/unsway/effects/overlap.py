@@ -210,7 +210,7 @@ def overlap(
         raise ValueError(f"low and high must keep 0 <= low < high <= 1; got {low!r} and {high!r}")
     check_integer(bins, "bins", at_least=1)
     weights = np.ones(len(scores)) if given is None else given
-    keep = weights > 0  # a row without weight has no say in ranges and counts either
+    keep = weights > 0  # rows without weight count in no range and no number of rows
     return _describe(scores[keep], groups.take(keep), weights[keep], (low, high), bins)
 
 
@@ -252,7 +252,9 @@ def _describe(
 
 
 def effective_size(weights: Floats) -> float:
-    """Return (Σw)²/Σw², the equally weighted rows that would say as much; NaN if it has no answer.
+    """Return (Σw)²/Σw², the number of rows of equal weight with as much information.
+
+    NaN where a weight is infinite or all are zero.
 
     Examples
     --------

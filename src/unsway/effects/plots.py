@@ -68,7 +68,7 @@ def plot_balance(
 
 
 def _draw_differences(ax: Any, sizes: Floats, chosen: Sequence[str]) -> None:
-    """Draw one mark per line and weighting; infinite ones stand at the edge."""
+    """Draw one mark per line and weighting; infinite ones are at the edge."""
     finite = sizes[np.isfinite(sizes)]
     edge = 1.08 * max(finite.max(initial=0), 0.2)
     places = np.arange(len(sizes))
@@ -252,7 +252,7 @@ def _axes(ax: Any, height: float) -> Any:
 
 
 def _finish(ax: Any, title: str | None, xlabel: str, ylabel: str | None = None) -> None:
-    """Name the figure and its axes; where lines have names, they stand in place of a left edge."""
+    """Name the figure and its axes; without a name of the y axis, hide its edge and ticks."""
     if title is not None:
         ax.set_title(escape(title), fontsize=10, loc="left")
     ax.set_xlabel(xlabel, fontsize=9)

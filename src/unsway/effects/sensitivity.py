@@ -109,7 +109,7 @@ class Sensitivity:
         return effect_bounds(self.effect.estimate, self.effect.se, self.dof, r2_z, r2_y, alpha)
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the effect as measured and beside each benchmark, one row each."""
+        """Return one row for the effect as measured, and one for each benchmark."""
         nothing = {"strength": 0.0, "r2_z": 0.0, "r2_y": 0.0}
         none = Benchmark(benchmark="(none)", **nothing, **self.effect.to_dict())
         return frame_of([asdict(row) for row in (none, *self.benchmarks)], backend)
@@ -170,8 +170,8 @@ def sensitivity(
     Notes
     -----
     Errors count as independent and of one variance. Collinear columns are left out of the degrees
-    of freedom. A benchmark counts for what it adds to the other columns: group those that say the
-    same. It speaks for a confounder that the measured covariates do not explain.
+    of freedom. A benchmark counts for what it adds to the other columns: group columns that contain
+    the same information. The confounder is one that the measured covariates do not explain.
 
     Examples
     --------

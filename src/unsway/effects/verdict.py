@@ -54,9 +54,9 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: its number, the threshold it is held to, and what that means in plain words.
+    """One check: its number, its threshold, and a sentence on what that means.
 
-    `decisive` marks checks without which the data cannot tell anything.
+    Where a `decisive` check fails, the verdict is "cannot tell".
     """
 
     name: str

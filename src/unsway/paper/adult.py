@@ -26,7 +26,7 @@ def run_adult(**options: Any) -> TabularExperiment:
 
 
 def adult_claims(experiment: TabularExperiment) -> Iterator[Claim]:
-    """Yield the paper's figures beside those found, for its own setting."""
+    """Yield the paper's figures and those found, for its own setting."""
     for (engine, setting), points in experiment.lines().items():
         if not setting.startswith("paper"):
             continue

@@ -41,7 +41,7 @@ def plot_synthetic(experiment: SyntheticExperiment) -> Any:
 
 
 def plot_story(story: Story) -> Any:
-    """Draw each model's score gap beside the fair one, and its coefficients; return the Figure."""
+    """Draw each model's score gap with the fair one, and its coefficients; return the Figure."""
     pyplot = load("matplotlib.pyplot", "plot")
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     names = [chapter.model for chapter in story.chapters]

@@ -26,7 +26,7 @@ class TabularPoint:
     """One model: its figures on the test rows, and its penalty on both.
 
     ``alpha`` and ``beta`` are the surrogate coefficients of its scores on the test rows, ``gamma``
-    what alpha is held to there.
+    the target of alpha there.
     """
 
     engine: str
