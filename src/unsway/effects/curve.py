@@ -225,10 +225,11 @@ def _surrogate(y: Floats, z: Floats, weights: Floats, b: Floats, degree: int, ba
     design = SurrogateDesign.of(
         b, z, outcome_degree=degree + 1, effect_degree=degree, basis=basis, sample_weight=weights
     )
-    fitted = design.fit(y)
-    rows = design.coefficient_rows(len(fitted.outcome_coefficients))
-    moved = rows * (y - fitted.outcome(z, b))[:, None]
-    return design.effect_basis, fitted.effect_coefficients, moved.T @ moved
+    effect = design.effect_basis
+    rows = np.hstack([design.outcome_basis(b), effect(b) * z[:, None]])
+    coefficients, covariance = _least_squares(rows, y, weights)
+    own = slice(design.outcome_basis.degree + 1, None)
+    return effect, coefficients[own], covariance[own, own]
 
 
 def _bins(y: Floats, z: Floats, weights: Floats, b: Floats, n_bins: int) -> _Fit:
