@@ -166,6 +166,49 @@ def estimate_effects(
     )
 
 
+def direct_effect_left(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, X: Any, **options: Any
+) -> Estimate:
+    """Return gap(p) − explained: how much of the direct effect of z a model's scores still hold.
+
+    gap(p) = E[p|z=1] − E[p|z=0]; what is explained is what z does to the labels through X. A fair
+    score has 0; where the figure is positive, people with z=1 score higher than X explains, where
+    it is negative, lower. The interval carries the uncertainty of both.
+
+    Parameters
+    ----------
+    y_true : column of length n
+        Labels of rows, best of those that the model was not trained on.
+    y_pred : column of length n
+        Any model's scores p of the same rows.
+    sensitive_features, X
+        z and the covariates of the rows.
+    **options
+        Passed to `estimate_effects`. To judge several models on the same rows, estimate once and
+        call `Effects.direct_effect_left` for each.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> from unsway import make_synthetic
+    >>> people = make_synthetic(4000, random_state=0)
+    >>> left = direct_effect_left(
+    ...     people.y,
+    ...     people.fair_score,
+    ...     sensitive_features=people.z,
+    ...     X=people.X,
+    ...     max_extreme_share=1,
+    ... )
+    >>> left.low < 0 < left.high
+    True
+    """
+    effects = estimate_effects(X, y_true, sensitive_features=sensitive_features, **options)
+    return effects.direct_effect_left(y_pred)
+
+
 def _check_settings(method: str, interval: str, confidence: float, n_bootstrap: int) -> None:
     check_choice(method, "method", METHODS)
     check_choice(interval, "interval", INTERVALS)
@@ -255,14 +298,13 @@ def _warn_about_overlap(
     seen: Overlap, nuisances: Nuisances, clip: float, max_extreme_share: float
 ) -> None:
     """Warn, with the numbers, where the groups can hardly be compared."""
-    if seen.share_outside <= max_extreme_share:
-        return
-    warnings.warn(
-        f"{seen.share_outside:.0%} of the propensities lie outside [{seen.low:g}, {seen.high:g}] "
-        f"(more than {max_extreme_share:.0%}) and {nuisances.n_clipped:,} were clipped to "
-        f"[{clip:g}, {1 - clip:g}]: there people of one level have hardly a counterpart, every "
-        "effect but total and direct_overlap rests on the outcome models, and its interval is too "
-        "short; direct_overlap is the effect these data can tell",
-        OverlapWarning,
-        stacklevel=3,
-    )
+    if seen.share_outside > max_extreme_share:
+        warnings.warn(
+            f"{seen.share_outside:.0%} of the propensities lie outside [{seen.low:g}, "
+            f"{seen.high:g}] (more than {max_extreme_share:.0%}) and {nuisances.n_clipped:,} were "
+            f"clipped to [{clip:g}, {1 - clip:g}]: there people of one level have hardly a "
+            "counterpart, every effect but total and direct_overlap rests on the outcome models, "
+            "and its interval is too short; direct_overlap is the effect these data can tell",
+            OverlapWarning,
+            stacklevel=3,
+        )
