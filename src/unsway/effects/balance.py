@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -271,8 +271,8 @@ class _Shares:
 
     def of_levels(self, codes: NDArray[np.intp], n_levels: int) -> Floats:
         """Return the (L, W, 2) shares of each level in each group."""
-        count = partial(np.bincount, codes, minlength=n_levels)
-        return np.moveaxis(np.apply_along_axis(count, 2, self.values), 2, 0)
+        each = [[np.bincount(codes, part, n_levels) for part in pair] for pair in self.values]
+        return np.moveaxis(np.array(each), 2, 0)
 
     def distance(self, values: Floats) -> Floats:
         """Return the (W,) Kolmogorov–Smirnov distances, by one sort."""
