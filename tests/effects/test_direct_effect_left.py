@@ -10,9 +10,8 @@ from contracts import assert_close, make_people
 from sklearn.linear_model import LogisticRegression
 
 from unsway.datasets import synthetic
-from unsway.effects.direct_effect_left import direct_effect_left
 from unsway.effects.estimate import resample
-from unsway.effects.estimation import METHODS, estimate_effects
+from unsway.effects.estimation import METHODS, direct_effect_left, estimate_effects
 
 PEOPLE = make_people(300)
 OPTIONS = {"propensity_model": LogisticRegression(), "outcome_model": LogisticRegression(), "cv": 2}
@@ -83,7 +82,7 @@ def test_the_error_holds_that_of_the_gap_and_of_the_indirect_effect():
 def test_a_bootstrapped_interval_uses_the_same_resamples_for_gap_and_indirect_effect():
     found = effects(interval="bootstrap", n_bootstrap=5, random_state=2)
     left = found.direct_effect_left(PEOPLE.scores)
-    explained = found._explained.replicates
+    explained = found._replicates
     gaps = [
         gap(PEOPLE.scores[rows], PEOPLE.z[rows])
         for rows in (resample(PEOPLE.z, 2, k) for k in range(5))

@@ -42,6 +42,14 @@ def test_a_study_holds_every_check_of_its_effects(rows, effects):
     assert found.missing == {}
 
 
+def test_a_notebook_shows_every_table_of_a_study_with_a_line_per_row_of_its_frame(rows, effects):
+    found = Study.of(rows, effects)
+    for each in (effects, effects.overlap, found.balance, found.mean_field, found.curve):
+        page, frame = each._repr_html_(), each.to_frame("pyarrow")
+        assert page.count("<th>") == frame.num_columns
+        assert page.count("<tr>") == 1 + min(frame.num_rows, 61)  # 60 rows and "… more rows"
+
+
 def test_what_the_rows_do_not_tell_is_missing_with_its_reason(rows, effects):
     wide = np.random.default_rng(1).normal(size=(N, N + 1))
     found = Study.of(rows.with_table(wide), effects)

@@ -57,7 +57,7 @@ def test_records_have_exactly_the_promised_keys_and_are_json(experiment):
 
 @pytest.mark.parametrize("engine", ["logistic", "xgboost"])
 def test_strength_lowers_the_penalty_on_both_parts(experiment, engine):
-    blind, fair = experiment.of(engine, "paper (1,0)")
+    blind, fair = experiment.lines()[engine, "paper (1,0)"]
     assert fair.penalty_train < blind.penalty_train / 4
     assert fair.penalty_test < blind.penalty_test
 
@@ -81,7 +81,8 @@ def test_the_figure_shows_both_engines_coefficients_beside_gamma(experiment):
 
 
 def test_a_figure_of_one_line_leaves_the_last_panel_out(experiment):
-    one = TabularExperiment(data="adult", points=experiment.of("logistic", "paper (1,0)"))
+    points = experiment.lines()["logistic", "paper (1,0)"]
+    one = TabularExperiment(data="adult", points=tuple(points))
     figure = plot_tabular(one, "precision")
     assert [axis.get_visible() for axis in figure.axes] == [True, True, True, False]
     to_bytes(figure, "svg")
@@ -117,7 +118,7 @@ def test_credit_without_its_file_says_where_it_looked(monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_adult_is_reproduced():
     run = run_adult(engines=("logistic", "xgboost"), strengths=(0, 0.3, 0.6, 0.9, 0.975), n_jobs=2)
-    logistic, xgboost = (run.of(engine, "paper (1,1)") for engine in ("logistic", "xgboost"))
+    logistic, xgboost = (run.lines()[engine, "paper (1,1)"] for engine in ("logistic", "xgboost"))
     for found, (accuracy, spd) in zip(
         (logistic[0], logistic[-1]), ((0.82, 0.09), (0.81, 0.07)), strict=True
     ):

@@ -7,70 +7,23 @@ from typing import Literal, get_args
 import numpy as np
 
 from .files import read_shipped
-from .table import TabularData, as_words, by_column, one_of
+from .table import TabularData, occurring_levels, one_of, read_columns
 
 __all__ = ["load_adult"]
 
 Split = Literal["train", "test", "all"]
 Features = Literal["paper", "all"]
 
-#: Split → the shipped files and the sha256 of their decompressed bytes, as published for UCI's.
+#: The shipped files of both splits, and the sha256 of their decompressed bytes, as published for
+#: UCI's.
 _TRAIN = ("adult.data.gz", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d")
 _TEST = ("adult.test.gz", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05")
-_FILES = {"train": [_TRAIN], "test": [_TEST], "all": [_TRAIN, _TEST]}
 
-_FIELDS = [
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "income",
-]
+_HEADER = (
+    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,"
+    "capital-gain,capital-loss,hours-per-week,native-country,income"
+)
 _NOT_IN_PAPER = ("marital-status", "relationship", "race", "native-country")
-
-# Written out, so that the one-hot columns are the same for either split: one country occurs in the
-# training rows only.
-_LEVELS = {
-    name: tuple(levels.split())
-    for name, levels in {
-        "workclass": (
-            "? Federal-gov Local-gov Never-worked Private Self-emp-inc Self-emp-not-inc State-gov "
-            "Without-pay"
-        ),
-        "education": (
-            "10th 11th 12th 1st-4th 5th-6th 7th-8th 9th Assoc-acdm Assoc-voc Bachelors Doctorate "
-            "HS-grad Masters Preschool Prof-school Some-college"
-        ),
-        "marital-status": (
-            "Divorced Married-AF-spouse Married-civ-spouse Married-spouse-absent Never-married "
-            "Separated Widowed"
-        ),
-        "occupation": (
-            "? Adm-clerical Armed-Forces Craft-repair Exec-managerial Farming-fishing "
-            "Handlers-cleaners Machine-op-inspct Other-service Priv-house-serv Prof-specialty "
-            "Protective-serv Sales Tech-support Transport-moving"
-        ),
-        "relationship": "Husband Not-in-family Other-relative Own-child Unmarried Wife",
-        "race": "Amer-Indian-Eskimo Asian-Pac-Islander Black Other White",
-        "native-country": (
-            "? Cambodia Canada China Columbia Cuba Dominican-Republic Ecuador El-Salvador England "
-            "France Germany Greece Guatemala Haiti Holand-Netherlands Honduras Hong Hungary India "
-            "Iran Ireland Italy Jamaica Japan Laos Mexico Nicaragua Outlying-US(Guam-USVI-etc) "
-            "Peru Philippines Poland Portugal Puerto-Rico Scotland South Taiwan Thailand "
-            "Trinadad&Tobago United-States Vietnam Yugoslavia"
-        ),
-    }.items()
-}
 
 
 def load_adult(split: Split = "train", *, features: Features = "paper") -> TabularData:
@@ -115,20 +68,21 @@ def load_adult(split: Split = "train", *, features: Features = "paper") -> Tabul
     """
     one_of(split, get_args(Split), "split")
     one_of(features, get_args(Features), "features")
-    rows = [row for name, sha256 in _FILES[split] for row in _rows(read_shipped(name, sha256))]
-    texts = by_column(_FIELDS, rows)
-    sex, income = as_words(texts.pop("sex")), as_words(texts.pop("income"))
-    left_out = _NOT_IN_PAPER if features == "paper" else ()
-    chosen = [name for name in texts if name not in left_out]
+    train, test = (_rows(read_shipped(*file)) for file in (_TRAIN, _TEST))
+    rows = {"train": slice(len(train)), "test": slice(len(train), None), "all": slice(None)}[split]
+    columns = read_columns(_HEADER, train + test)
+    sex, income = columns.pop("sex"), columns.pop("income")
+    if features == "paper":
+        for name in _NOT_IN_PAPER:
+            del columns[name]
     return TabularData(
         name=f"adult {split}",
-        columns={
-            name: as_words(texts[name]) if name in _LEVELS else np.array(texts[name], np.float64)
-            for name in chosen
-        },
-        levels={name: _LEVELS[name] for name in chosen if name in _LEVELS},
-        y=(income == ">50K").astype(np.int64),
-        z=(sex == "Male").astype(np.int64),
+        columns={name: values[rows] for name, values in columns.items()},
+        # Of all rows, so that the one-hot columns are the same for either split: one country occurs
+        # in the training rows only.
+        levels=occurring_levels(columns),
+        y=(income[rows] == ">50K").astype(np.int64),
+        z=(sex[rows] == "Male").astype(np.int64),
         target="income",
         positive_target=">50K",
         sensitive="sex",

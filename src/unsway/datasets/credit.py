@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,23 +38,13 @@ _PAKDD = LocalTable(
     age="AGE",
 )
 _PAKDD_CONSTANT = [
-    "FLAG_OTHER_CARD",
-    "QUANT_BANKING_ACCOUNTS",
-    "FLAG_MOBILE_PHONE",
-    "FLAG_CONTACT_PHONE",
-    "COD_APPLICATION_BOOTH",
-    "FLAG_CARD_INSURANCE_OPTION",
-]
+    "FLAG_OTHER_CARD", "QUANT_BANKING_ACCOUNTS", "FLAG_MOBILE_PHONE", "FLAG_CONTACT_PHONE",
+    "COD_APPLICATION_BOOTH", "FLAG_CARD_INSURANCE_OPTION",
+]  # fmt: skip
 _PAKDD_NUMERIC = [
-    "AGE",
-    "PAYMENT_DAY",
-    "SHOP_RANK",
-    "MONTHS_IN_RESIDENCE",
-    "MONTHS_IN_THE_JOB",
-    "MATE_INCOME",
-    "PERSONAL_NET_INCOME",
-    "QUANT_ADDITIONAL_CARDS_IN_THE_APPLICATION",
-]
+    "AGE", "PAYMENT_DAY", "SHOP_RANK", "MONTHS_IN_RESIDENCE", "MONTHS_IN_THE_JOB", "MATE_INCOME",
+    "PERSONAL_NET_INCOME", "QUANT_ADDITIONAL_CARDS_IN_THE_APPLICATION",
+]  # fmt: skip
 
 _GIVE_ME_SOME_CREDIT = LocalTable(
     name="give me some credit",
@@ -120,7 +111,8 @@ def load_pakdd(
     texts = by_column(_PAKDD.fields, kept)
     for name in _PAKDD_CONSTANT:
         del texts[name]
-    return _assemble(_PAKDD, texts, _PAKDD_NUMERIC, age_threshold, len(rows) - len(kept))
+    data = _assemble(_PAKDD, texts, _PAKDD_NUMERIC, age_threshold)
+    return replace(data, dropped_rows=len(rows) - len(kept))
 
 
 def load_give_me_some_credit(
@@ -171,11 +163,7 @@ def load_give_me_some_credit(
 
 
 def _assemble(
-    source: LocalTable,
-    texts: dict[str, tuple[str, ...]],
-    numeric: Sequence[str],
-    age_threshold: float,
-    dropped_rows: int = 0,
+    source: LocalTable, texts: dict[str, tuple[str, ...]], numeric: list[str], age_threshold: float
 ) -> TabularData:
     """Turn the texts of each column into numbers, categories, y and z."""
     del texts[""]
@@ -201,7 +189,6 @@ def _assemble(
         positive_target="good",
         sensitive="age",
         positive_sensitive=f"> {age_threshold:g}",
-        dropped_rows=dropped_rows,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from .files import read_shipped
-from .table import TabularData, as_words, by_column, occurring_levels, older_than, one_of
+from .table import TabularData, occurring_levels, older_than, one_of, read_columns
 
 __all__ = ["load_german"]
 
@@ -17,29 +17,12 @@ Sensitive = Literal["age", "sex"]
 SHA256 = "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871"
 
 # The file has no header; these are the names OpenML gave ("credit-g").
-_FIELDS = [
-    "checking_status",
-    "duration",
-    "credit_history",
-    "purpose",
-    "credit_amount",
-    "savings_status",
-    "employment",
-    "installment_commitment",
-    "personal_status",
-    "other_parties",
-    "residence_since",
-    "property_magnitude",
-    "age",
-    "other_payment_plans",
-    "housing",
-    "existing_credits",
-    "job",
-    "num_dependents",
-    "own_telephone",
-    "foreign_worker",
-    "class",
-]
+_HEADER = (
+    "checking_status,duration,credit_history,purpose,credit_amount,savings_status,employment,"
+    "installment_commitment,personal_status,other_parties,residence_since,property_magnitude,age,"
+    "other_payment_plans,housing,existing_credits,job,num_dependents,own_telephone,foreign_worker,"
+    "class"
+)
 _MALE = ("A91", "A93", "A94")
 
 
@@ -86,12 +69,8 @@ def load_german(sensitive: Sensitive = "age", *, age_threshold: float = 25) -> T
     """
     one_of(sensitive, get_args(Sensitive), "sensitive")
     lines = read_shipped("german.data.gz", SHA256).splitlines()
-    texts = by_column(_FIELDS, map(str.split, lines))
-    labels = as_words(texts.pop("class"))
-    columns = {
-        name: as_words(values) if values[0].startswith("A") else np.array(values, np.float64)
-        for name, values in texts.items()
-    }
+    columns = read_columns(_HEADER, map(str.split, lines))
+    label = columns.pop("class")
     if sensitive == "age":
         z = older_than(columns.pop("age"), age_threshold)
     else:
@@ -100,7 +79,7 @@ def load_german(sensitive: Sensitive = "age", *, age_threshold: float = 25) -> T
         name="german",
         columns=columns,
         levels=occurring_levels(columns),
-        y=(labels == "1").astype(np.int64),
+        y=(label == 1).astype(np.int64),
         z=z,
         target="credit",
         positive_target="good",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -199,6 +198,23 @@ def by_column(fields: Iterable[str], rows: Iterable[Iterable[str]]) -> dict[str,
     return dict(zip(fields, zip(*rows, strict=True), strict=True))
 
 
+def read_columns(header: str, rows: Iterable[Iterable[str]]) -> dict[str, Column]:
+    """Return the columns by name: floats where every text is a number, else str objects.
+
+    Examples
+    --------
+    >>> read_columns("age,sex", [["30", "f"], ["40", "m"]])
+    {'age': array([30., 40.]), 'sex': array(['f', 'm'], dtype=object)}
+    """
+    columns: dict[str, Column] = {}
+    for name, texts in by_column(header.split(","), rows).items():
+        try:
+            columns[name] = np.array(texts, np.float64)
+        except ValueError:
+            columns[name] = as_words(texts)
+    return columns
+
+
 def as_words(texts: Iterable[str]) -> Column:
     """Return texts as an array of str objects."""
     return np.array(list(texts), dtype=object)
@@ -230,7 +246,7 @@ def older_than(age: FloatArray, threshold: float) -> IntArray:
     if isinstance(threshold, bool) or not isinstance(threshold, Real):
         raise TypeError(f"age_threshold must be a number; got {threshold!r}")
     z = (age > threshold).astype(np.int64)
-    if math.isnan(threshold) or z.all() or not z.any():
+    if z.all() or not z.any():
         raise ValueError(f"age_threshold={threshold!r} puts all rows in one group; choose another")
     return z
 

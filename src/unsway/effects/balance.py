@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Floats
+from .._typing import Floats, Mask
 from ..checks import check_choice, check_weights
-from ..frames import make_frame, plain
+from ..frames import Tabular, plain
 from ..groups import Groups
 from ..tables import MISSING, Column, columns, row_count
 from .overlap import check_propensity, propensity_weights
@@ -23,8 +23,10 @@ _Line = tuple[str, Floats, Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Balance:
+class Balance(Tabular):
     """Balance of every column under every weighting: K lines by W weightings.
+
+    As a frame it has one row per line and weighting.
 
     Parameters
     ----------
@@ -69,17 +71,15 @@ class Balance:
         place = int(np.nanargmax(np.abs(differences)))
         return self.names[place], float(differences[place])
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per line and weighting."""
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
         n_lines, n_weightings = self.differences.shape
-        data = {
+        return {
             "column": np.repeat(self.names, n_weightings).tolist(),
             "weighting": list(self.weightings) * n_lines,
             "mean_z0": self.means[..., 0].ravel().tolist(),
             "mean_z1": self.means[..., 1].ravel().tolist(),
             **{name: values.ravel().tolist() for name, values in self._measures().items()},
         }
-        return make_frame(data, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything by weighting and line, ready for JSON; None where unknown."""
@@ -134,21 +134,21 @@ def balance(
 
         (m₁ − m₀) / √((s₀² + s₁²)/2)
 
-    with s² the **raw** variances whatever the weighting, so that what weighting does to a column is
-    seen in its numerator alone and columns compare. With the propensity b the weights are::
+    s² are the **raw** variances for every weighting: weighting changes only the numerator, and the
+    differences of several columns can be compared. With the propensity b the weights are::
 
         ATE      z/b + (1−z)/(1−b)        ATT   z + (1−z)·b/(1−b)
         overlap  z(1−b) + (1−z)b          ATC   z(1−b)/b + (1−z)
 
-    A propensity that is any good makes the groups alike under each of them; if it does not, effects
-    that rest on it compare unlike people. A rule of thumb: no difference beyond .1.
+    A good propensity makes the groups similar under each of them. If it does not, effects that use
+    it compare people who are not similar. A rule of thumb: no absolute difference above .1.
 
     Parameters
     ----------
     X : frame or array
-        The covariates. A category has a line per level, a missing category being a level of its
-        own; a numeric column with missing values has a line "column missing" more, its other
-        statistics being those of the known values.
+        The covariates. A category has one line per level; a missing category is a level of its
+        own. A numeric column with missing values has a second line, "column missing"; its other
+        statistics are those of the known values.
     sensitive_features : column
         z, with two levels.
     propensity : array of shape (n,), optional
@@ -191,10 +191,9 @@ def balance(
     sensitive = Groups.check(sensitive_features, n_rows, positive_level=positive_level)
     base = check_weights(sample_weight, n_rows)
     weightings = _weightings(sensitive, propensity, weights, base)
-    order = np.argsort(sensitive.z, kind="stable")
-    n_low = int((sensitive.codes == 0).sum())
-    groups = _Groups.of(np.stack(list(weightings.values()))[:, order], n_low)
-    lines = [line for column in columns(X) for line in _lines(column, order, groups)]
+    members = np.stack([1 - sensitive.z, sensitive.z])
+    groups = _Shares.of(np.stack([weights * members for weights in weightings.values()]))
+    lines = [line for column in columns(X) for line in _lines(column, groups)]
     if not lines:
         raise ValueError("X has no columns; there is nothing to compare")
     names, means, differences, ratios, distances = zip(*lines, strict=True)
@@ -218,13 +217,14 @@ def _weightings(
     found = {"raw": np.ones(len(z))}
     if propensity is not None:
         b = check_propensity(propensity, len(z))
-        infinite = int((np.where(z == 1, b, 1 - b) == 0).sum())
+        derived = propensity_weights(b, z)
+        infinite = int(np.isinf(derived["ATE"]).sum())
         if infinite:
             raise ValueError(
                 f"propensity is exactly 0 or 1 against the group of {infinite} rows, whose weights "
                 "would be infinite; keep it within (0, 1), for instance by Propensity(clip=0.01)"
             )
-        found |= propensity_weights(b, z)
+        found |= derived
     if weights is not None:
         named = weights if isinstance(weights, Mapping) else {"weights": weights}
         for name, values in named.items():
@@ -244,69 +244,52 @@ def _weightings(
 
 
 @dataclass(frozen=True, eq=False)
-class _Groups:
-    """Weights of rows sorted by z, of shape (W, n); those of each group sum to 1."""
+class _Shares:
+    """The share of each row in its group's weight, of shape (W, 2, n); 0 in the other group.
 
-    weights: Floats
-    n_low: int
+    All are NaN for a group without a row of any weight, and so is all that follows from them.
+    """
+
+    values: Floats
 
     @classmethod
-    def of(cls, weights: Floats, n_low: int) -> _Groups:
-        parts = np.split(weights, [n_low], axis=1)
-        with np.errstate(invalid="ignore"):  # no known row: NaN, as is all that follows
-            shares = [part / part.sum(axis=1, keepdims=True) for part in parts]
-        return cls(np.hstack(shares), n_low)
+    def of(cls, weights: Floats) -> _Shares:
+        with np.errstate(invalid="ignore"):
+            return cls(weights / weights.sum(axis=2, keepdims=True))
 
-    def only(self, rows: NDArray[np.bool_]) -> _Groups:
-        if rows.all():
-            return self
-        return _Groups.of(self.weights[:, rows], int(rows[: self.n_low].sum()))
+    def only(self, rows: Mask) -> _Shares:
+        return self if rows.all() else _Shares.of(self.values[..., rows])
 
     @cached_property
     def effective_sizes(self) -> Floats:
-        """(Σw)²/Σw², of shape (W, 2); NaN for a group without a row of any weight."""
-        parts = np.split(self.weights, [self.n_low], axis=1)
-        power = np.stack([(part**2).sum(axis=1) for part in parts], axis=1)
-        return 1 / np.where(power > 0, power, np.nan)
+        """(Σw)²/Σw², of shape (W, 2)."""
+        return 1 / (self.values**2).sum(axis=2)
 
     def means(self, values: Floats) -> Floats:
         """Return the (W, 2) group means."""
-        both = [part @ rows for part, rows in self._by_group(values)]
-        return np.where(np.isnan(self.effective_sizes), np.nan, np.stack(both, axis=1))
+        return self.values @ values
 
-    def shares(self, codes: NDArray[np.intp], n_levels: int) -> Floats:
+    def of_levels(self, codes: NDArray[np.intp], n_levels: int) -> Floats:
         """Return the (L, W, 2) shares of each level in each group."""
-        both = [
-            np.stack([np.bincount(rows, weights, n_levels) for weights in part], axis=1)
-            for part, rows in self._by_group(codes)
-        ]
-        return np.stack(both, axis=2)
+        each = [[np.bincount(codes, part, n_levels) for part in pair] for pair in self.values]
+        return np.moveaxis(np.array(each), 2, 0)
 
     def distance(self, values: Floats) -> Floats:
         """Return the (W,) Kolmogorov–Smirnov distances, by one sort."""
         order = np.argsort(values)
         ranked = values[order]
-        steps = self.weights[:, order] * np.where(order < self.n_low, -1.0, 1.0)
-        np.cumsum(steps, axis=1, out=steps)
+        gaps = np.cumsum((self.values[:, 1] - self.values[:, 0])[:, order], axis=1)
         last = np.r_[ranked[1:] != ranked[:-1], True]  # of the rows that share a value
-        if not last.all():
-            steps = steps[:, last]
-        unknown = np.isnan(self.effective_sizes).any(axis=1)
-        return np.where(unknown, np.nan, np.maximum(steps.max(axis=1), -steps.min(axis=1)))
-
-    def _by_group(self, values: NDArray[Any]) -> Iterator[tuple[Floats, NDArray[Any]]]:
-        """Yield the weights and the values of z=0, then of z=1."""
-        parts = np.split(self.weights, [self.n_low], axis=1)
-        return zip(parts, np.split(values, [self.n_low]), strict=True)
+        return np.abs(gaps[:, last]).max(axis=1)
 
 
-def _lines(column: Column, order: NDArray[np.intp], groups: _Groups) -> Iterator[_Line]:
-    values = column.values[order]
+def _lines(column: Column, groups: _Shares) -> Iterator[_Line]:
+    values = column.values
     if column.categorical:
         levels = sorted(set(values.tolist()), key=lambda level: (level == MISSING, level))
         place = {level: code for code, level in enumerate(levels)}
         codes = np.fromiter(map(place.__getitem__, values.tolist()), np.intp, len(values))
-        for level, shares in zip(levels, groups.shares(codes, len(levels)), strict=True):
+        for level, shares in zip(levels, groups.of_levels(codes, len(levels)), strict=True):
             suffix = " missing" if level == MISSING else f"={level}"
             yield _indicator(column.name + suffix, shares, groups)
         return
@@ -319,14 +302,14 @@ def _lines(column: Column, order: NDArray[np.intp], groups: _Groups) -> Iterator
         yield _indicator(f"{column.name} missing", groups.means((~known).astype(float)), groups)
 
 
-def _indicator(name: str, shares: Floats, groups: _Groups) -> _Line:
+def _indicator(name: str, shares: Floats, groups: _Shares) -> _Line:
     variances = _unbiased(shares * (1 - shares), groups)
     gap = shares[:, 1] - shares[:, 0]
     unknown = np.full(len(gap), np.nan)
     return name, shares, _standardize(gap, variances), unknown, np.abs(gap)
 
 
-def _number(name: str, values: Floats, groups: _Groups) -> _Line:
+def _number(name: str, values: Floats, groups: _Shares) -> _Line:
     if ((values == 0) | (values == 1)).all():
         return _indicator(name, groups.means(values), groups)
     centre, scale = values.mean(), values.std()
@@ -341,7 +324,7 @@ def _number(name: str, values: Floats, groups: _Groups) -> _Line:
     return name, centre + scale * means, differences, ratios, groups.distance(scaled)
 
 
-def _unbiased(variances: Floats, groups: _Groups) -> Floats:
+def _unbiased(variances: Floats, groups: _Shares) -> Floats:
     """Return the (W, 2) variances in their n−1 form, rounding errors set to zero."""
     sizes = groups.effective_sizes
     sizes = np.where(sizes > 1 + 1e-9, sizes, np.nan)  # a lone row has no variance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from scipy import linalg, stats
 
 from .._typing import Floats
 from ..checks import check_choice, check_integer
-from ..frames import make_frame
+from ..frames import Tabular
 from .estimate import check_confidence, simultaneous_factor
 from .estimation import check_nuisances, check_rows
 from .influence import augmented_effect
@@ -35,8 +35,10 @@ MIN_BIN_ROWS = 5
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class EffectCurve:
+class EffectCurve(Tabular):
     """MFCDE(b) = E[y|1,b] − E[y|0,b] on a grid of propensities, "z=1 minus z=0".
+
+    As a frame it has one row per point of the grid.
 
     Parameters
     ----------
@@ -63,10 +65,9 @@ class EffectCurve:
     confidence: float
     factor: float
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per point of the grid."""
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
         names = ("b", "estimate", "se", "low", "high", "band_low", "band_high")
-        return make_frame({name: getattr(self, name).tolist() for name in names}, backend)
+        return {name: getattr(self, name).tolist() for name in names}
 
     plot = plot_curve
 
@@ -112,7 +113,7 @@ def effect_curve(
         of b, weighted by b(1−b). The others regress y on b and z: ``"spline"`` and
         ``"polynomial"`` by the surrogate, ``"bins"`` by differences of means within quantiles of b.
     degree : int, default=5
-        Functions of b beside the constant. A surrogate gets one more for the outcome.
+        Functions of b, the constant not counted. A surrogate has one more for the outcome.
     n_bins : int, default=10
         Bins, with as many rows each.
     outcome_model, propensity_model, cv, clip, nuisances, random_state
@@ -147,7 +148,7 @@ def effect_curve(
     check_integer(n_points, "n_points", at_least=2)
     rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
     if nuisances is None:
-        cross_fit = CrossFit.of(
+        nuisances = CrossFit.of(
             rows,
             propensity_model=propensity_model,
             outcome_model=outcome_model,
@@ -155,8 +156,7 @@ def effect_curve(
             cv=cv,
             clip=clip,
             seed=random_state,
-        )
-        nuisances = cross_fit.fit()
+        ).fit()
     check_nuisances(nuisances, rows.z, needs_outcome=method == "doubly_robust")
     b, weights = nuisances.propensity, rows.mean_one_weights
     if method == "doubly_robust":

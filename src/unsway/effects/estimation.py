@@ -13,7 +13,6 @@ from .._typing import Floats, Index
 from ..checks import check_choice, check_integer
 from ..outcome import Outcome
 from ..rows import Rows
-from .direct_effect_left import Explained
 from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates
 from .influence import EFFECTS, Effect, Estimator, doubly_robust, surrogate_effects, weighting
 from .nuisance import CrossFit, Nuisances
@@ -161,22 +160,53 @@ def estimate_effects(
             "n_rows": len(rows),
             "n_clipped": nuisances.n_clipped,
         },
-        _explained=_explained(effects, rows, replicates, random_state, confidence),
+        _explained=effects["explained"],
+        _rows=rows.with_table(None),
+        _replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
     )
 
 
-def _explained(
-    effects: Effect, rows: Rows, replicates: Floats | None, seed: int, confidence: float
-) -> Explained:
-    """Return what the direct effect left in scores will be measured against."""
-    return Explained(
-        mean=effects["explained"],
-        z=rows.z,
-        weights=rows.mean_one_weights,
-        replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
-        seed=seed,
-        confidence=confidence,
-    )
+def direct_effect_left(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, X: Any, **options: Any
+) -> Estimate:
+    """Return gap(p) − explained: how much of the direct effect of z a model's scores still hold.
+
+    gap(p) = E[p|z=1] − E[p|z=0]; what is explained is what z does to the labels through X. A fair
+    score has 0; where the figure is positive, people with z=1 score higher than X explains, where
+    it is negative, lower. The interval carries the uncertainty of both.
+
+    Parameters
+    ----------
+    y_true : column of length n
+        Labels of rows, best of those that the model was not trained on.
+    y_pred : column of length n
+        Any model's scores p of the same rows.
+    sensitive_features, X
+        z and the covariates of the rows.
+    **options
+        Passed to `estimate_effects`. To judge several models on the same rows, estimate once and
+        call `Effects.direct_effect_left` for each.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> from unsway import make_synthetic
+    >>> people = make_synthetic(4000, random_state=0)
+    >>> left = direct_effect_left(
+    ...     people.y,
+    ...     people.fair_score,
+    ...     sensitive_features=people.z,
+    ...     X=people.X,
+    ...     max_extreme_share=1,
+    ... )
+    >>> left.low < 0 < left.high
+    True
+    """
+    effects = estimate_effects(X, y_true, sensitive_features=sensitive_features, **options)
+    return effects.direct_effect_left(y_pred)
 
 
 def _check_settings(method: str, interval: str, confidence: float, n_bootstrap: int) -> None:
@@ -192,13 +222,10 @@ def _estimator(method: str, outcome_degree: int, effect_degree: int, basis: str)
     check_integer(outcome_degree, "outcome_degree", at_least=0)
     check_integer(effect_degree, "effect_degree", at_least=0)
     check_choice(basis, "basis", BASES)
-    degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
-    estimators: dict[str, Estimator] = {
-        "doubly_robust": doubly_robust,
-        "surrogate": partial(surrogate_effects, **degrees, basis=basis),  # type: ignore[arg-type]
-        "weighting": weighting,
-    }
-    return estimators[method]
+    if method == "surrogate":
+        degrees: dict[str, Any] = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
+        return partial(surrogate_effects, **degrees, basis=basis)
+    return weighting if method == "weighting" else doubly_robust
 
 
 def check_rows(
@@ -218,7 +245,7 @@ def check_rows(
         if np.ptp(rows.y[counted & (rows.groups.codes == code)]) == 0:
             raise ValueError(
                 f"y is the same for every row of sensitive level {str(level)!r}, so an effect of X "
-                "cannot be told there"
+                "cannot be estimated there"
             )
     return rows
 
@@ -271,14 +298,13 @@ def _warn_about_overlap(
     seen: Overlap, nuisances: Nuisances, clip: float, max_extreme_share: float
 ) -> None:
     """Warn, with the numbers, where the groups can hardly be compared."""
-    if seen.share_outside <= max_extreme_share:
-        return
-    warnings.warn(
-        f"{seen.share_outside:.0%} of the propensities lie outside [{seen.low:g}, {seen.high:g}] "
-        f"(more than {max_extreme_share:.0%}) and {nuisances.n_clipped:,} were clipped to "
-        f"[{clip:g}, {1 - clip:g}]: there people of one level have hardly a counterpart, every "
-        "effect but total and direct_overlap rests on the outcome models, and its interval is too "
-        "short; direct_overlap is the effect these data can tell",
-        OverlapWarning,
-        stacklevel=3,
-    )
+    if seen.share_outside > max_extreme_share:
+        warnings.warn(
+            f"{seen.share_outside:.0%} of the propensities lie outside [{seen.low:g}, "
+            f"{seen.high:g}] (more than {max_extreme_share:.0%}) and {nuisances.n_clipped:,} were "
+            f"clipped to [{clip:g}, {1 - clip:g}]: there people of one level have hardly a "
+            "counterpart, every effect but total and direct_overlap rests on the outcome models, "
+            "and its interval is too short; direct_overlap is the effect these data can tell",
+            OverlapWarning,
+            stacklevel=3,
+        )

@@ -16,7 +16,7 @@ from .._typing import Floats
 from .nuisance import Nuisances
 from .surrogate import SurrogateDesign
 
-#: What each effect is, in a few words, in the order they are told.
+#: What each effect is, in a few words, in the order of tables.
 MEANINGS = {
     "total": "whole difference between the groups",
     "direct_reference": "direct, on people with z=0",
@@ -45,6 +45,11 @@ class Mean:
         ratio = float(values.mean()) / total
         return cls(ratio, (values - ratio * share) / total)
 
+    @classmethod
+    def average(cls, values: Floats, weights: Floats) -> Mean:
+        """Return the mean of the values with these weights."""
+        return cls.of(weights * values, weights)
+
     def __add__(self, other: Mean) -> Mean:
         return Mean(self.value + other.value, self.influence + other.influence)
 
@@ -66,9 +71,6 @@ Effect = dict[str, Mean]
 #: From y, z, weights of mean 1 and nuisances to every effect with its influence function.
 Estimator = Callable[[Floats, Floats, Floats, Nuisances], Effect]
 
-#: m(z,z'), the mean outcome under one level with the covariates of another.
-MeanOutcome = Callable[[int, int], Mean]
-
 
 def doubly_robust(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
     """Return the one-step estimates, right if either the propensity or the outcome models are.
@@ -77,20 +79,14 @@ def doubly_robust(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -
     inverse-propensity score. The overlap-weighted effect is the residual regression
     Σ(z−b)(y−m)/Σ(z−b)², which needs no division by b.
     """
-    b, mu = nuisances.propensity, nuisances.outcome.T
-    member, chance = (1 - z, z), (1 - b, b)
-
-    def mean(z_from: int, z_at: int) -> Mean:
-        if z_from == z_at:
-            return Mean.of(weights * member[z_at] * y, weights * member[z_at])
-        ratio = member[z_from] * chance[z_at] / chance[z_from]
-        moved = ratio * (y - mu[z_from]) + member[z_at] * mu[z_from]
-        return Mean.of(weights * moved, weights * member[z_at])
-
-    everyone = augmented_effect(y, z, nuisances)
+    b, (mu0, mu1) = nuisances.propensity, nuisances.outcome.T
+    odds, zero, one = b / (1 - b), weights * (1 - z), weights * z
     residual = z - b
+    m01 = Mean.of(zero * odds * (y - mu0) + one * mu0, one)
+    m10 = Mean.of(one / odds * (y - mu1) + zero * mu1, zero)
+    everyone = Mean.average(augmented_effect(y, z, nuisances), weights)
     overlap = Mean.of(weights * residual * (y - nuisances.mean), weights * residual**2)
-    return contrasts(mean, Mean.of(weights * everyone, weights), overlap)
+    return contrasts(y, z, weights, m01, m10, everyone, overlap)
 
 
 def augmented_effect(y: Floats, z: Floats, nuisances: Nuisances) -> Floats:
@@ -102,24 +98,18 @@ def augmented_effect(y: Floats, z: Floats, nuisances: Nuisances) -> Floats:
 def weighting(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
     """Return inverse-propensity estimates with weights that add up to one within each group."""
     b = nuisances.propensity
-    member, chance = (1 - z, z), (1 - b, b)
-
-    def group(z_from: int, tilt: Floats) -> Mean:
-        share = weights * member[z_from] * tilt / chance[z_from]
-        return Mean.of(share * y, share)
-
-    def mean(z_from: int, z_at: int) -> Mean:
-        return group(z_from, chance[z_at])
-
-    everyone = group(1, np.ones_like(b)) - group(0, np.ones_like(b))
-    overlap = group(1, b * (1 - b)) - group(0, b * (1 - b))
-    return contrasts(mean, everyone, overlap)
+    odds, zero, one = b / (1 - b), weights * (1 - z), weights * z
+    m01 = Mean.average(y, zero * odds)
+    m10 = Mean.average(y, one / odds)
+    everyone = Mean.average(y, one / b) - Mean.average(y, zero / (1 - b))
+    overlap = Mean.average(y, one * (1 - b)) - Mean.average(y, zero * b)
+    return contrasts(y, z, weights, m01, m10, everyone, overlap)
 
 
 def surrogate_effects(
     y: Floats, z: Floats, weights: Floats, nuisances: Nuisances, **options: Any
 ) -> Effect:
-    """Return the effects read off the surrogate: averages of MFCDE(b) over those concerned.
+    """Return the effects that the surrogate gives: means of MFCDE(b) over those concerned.
 
     The influence functions hold the least-squares coefficients' uncertainty and that of the
     averages; the propensity counts as known. The options are those of `SurrogateDesign.of`.
@@ -132,26 +122,26 @@ def surrogate_effects(
     functions, effect = design.effect_basis(b), fitted.effect(b)
 
     def average(share: Floats) -> Mean:
-        mean = Mean.of(share * effect, share)
+        mean = Mean.average(effect, share)
         shift = coefficients @ np.average(functions, axis=0, weights=share)
         return Mean(mean.value, mean.influence + shift)
 
-    def group(z_at: int) -> Mean:
-        share = weights * (z if z_at else 1 - z)
-        return Mean.of(share * y, share)
-
-    zero, one = average(weights * (1 - z)), average(weights * z)
-    crossed = {(1, 0): group(0) + zero, (0, 1): group(1) - one}
-    return contrasts(
-        lambda z_from, z_at: crossed.get((z_from, z_at)) or group(z_at),
-        average(weights),
-        average(weights * b * (1 - b)),
-    )
+    zero, one = weights * (1 - z), weights * z
+    m01 = Mean.average(y, one) - average(one)
+    m10 = Mean.average(y, zero) + average(zero)
+    everyone = average(weights)
+    overlap = average(weights * b * (1 - b))
+    return contrasts(y, z, weights, m01, m10, everyone, overlap)
 
 
-def contrasts(mean: MeanOutcome, everyone: Mean, overlap: Mean) -> Effect:
-    """Return every effect from the four means m(z,z') and the two averages of the direct effect."""
-    m00, m01, m10, m11 = mean(0, 0), mean(0, 1), mean(1, 0), mean(1, 1)
+def contrasts(
+    y: Floats, z: Floats, weights: Floats, m01: Mean, m10: Mean, everyone: Mean, overlap: Mean
+) -> Effect:
+    """Return every effect from m(0,1), m(1,0) and two means of the direct effect.
+
+    m(0,0) and m(1,1) are the groups' mean outcomes.
+    """
+    m00, m11 = Mean.average(y, weights * (1 - z)), Mean.average(y, weights * z)
     at_reference, at_group = m01 - m00, m11 - m10
     return {
         "total": m11 - m00,

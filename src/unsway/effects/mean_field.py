@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from scipy import stats
 
 from .._typing import Floats
 from ..checks import check_integer, check_weights, read_numbers
-from ..frames import make_frame
+from ..frames import Tabular
 from ..groups import Groups
 from .estimate import Estimate, check_confidence
 from .overlap import check_propensity
@@ -49,11 +49,13 @@ class Calibration:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class MeanField:
+class MeanField(Tabular):
     """How the direct effect spreads between and within bins of b, among comparable people.
 
-    Every mean and spread carries overlap weights b(1−b), so that people of whom the data hold one
-    group only have no say.
+    As a frame it has one row per bin.
+
+    Every mean and spread has overlap weights b(1−b): people who could be of one group only have no
+    weight.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ class MeanField:
 
     @property
     def sentence(self) -> str:
-        """The result in plain words."""
+        """The result as text."""
         spread = (
             f"Among comparable people the direct effect is {self.effect:.3f} on average. It varies "
             f"by {self.between:.3f} (standard deviation) between bins of the propensity"
@@ -120,11 +122,10 @@ class MeanField:
             "the same."
         )
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per bin."""
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
         unknown = np.full(len(self.bin_scores), np.nan)
         found = self.calibration
-        data = {
+        return {
             "propensity": self.bin_scores.tolist(),
             "weight": self.bin_weights.tolist(),
             "effect": (unknown if found is None else found.effects).tolist(),
@@ -132,7 +133,6 @@ class MeanField:
             "model_effect": self.bin_effects.tolist(),
             "model_spread": self.bin_spreads.tolist(),
         }
-        return make_frame(data, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name, ready for JSON; None where the labels were not given."""
@@ -229,20 +229,19 @@ def mean_field(
     keep = base * scores * (1 - scores) > 0
     if not keep.any():
         raise ValueError("every propensity is exactly 0 or 1: no two people can be compared")
-    if labels is not None:
-        labels = {name: values[keep] for name, values in labels.items()}
-    bins = _Bins.of(scores[keep], base[keep], n_bins, None if labels is None else labels["z"])
+    labels = {name: values[keep] for name, values in labels.items()}
+    bins = _Bins.of(scores[keep], base[keep], n_bins, labels.get("z"))
     return _measure(tau[keep], bins, labels, confidence)
 
 
 def _labels(
     y: Any, sensitive_features: Any, mu0: Any, base: Floats, positive_level: Any
-) -> dict[str, Floats] | None:
-    """Return y, z and mu0 by name, or None where they were not given."""
+) -> dict[str, Floats]:
+    """Return y, z and mu0 by name; nothing where they were not given."""
     given = {"y": y, "sensitive_features": sensitive_features, "mu0": mu0}
     absent = [name for name, values in given.items() if values is None]
     if len(absent) == 3:
-        return None
+        return {}
     if absent:
         raise ValueError(f"{' and '.join(absent)} missing: give all of {', '.join(given)} or none")
     groups = Groups.check(
@@ -280,14 +279,6 @@ class _Bins:
         total = np.bincount(self.of_row, self.weights)
         return np.bincount(self.of_row, self.weights * values) / total
 
-    def spread(self, levels: Floats) -> float:
-        """Return the standard deviation of one number per bin."""
-        return float(np.sqrt(self.share @ (levels - self.share @ levels) ** 2))
-
-    def rows(self) -> Iterator[NDArray[np.intp]]:
-        order = np.argsort(self.of_row, kind="stable")
-        yield from np.split(order, np.cumsum(np.bincount(self.of_row))[:-1])
-
 
 def _cut(b: Floats, weights: Floats, n_bins: int, z: Floats | None) -> NDArray[np.intp]:
     _, owner = np.unique(b, return_inverse=True)
@@ -305,9 +296,7 @@ def _cut(b: Floats, weights: Floats, n_bins: int, z: Floats | None) -> NDArray[n
     raise ValueError(f"a group has fewer than {MIN_GROUP_ROWS} rows; too few to compare the groups")
 
 
-def _measure(
-    tau: Floats, bins: _Bins, labels: dict[str, Floats] | None, confidence: float
-) -> MeanField:
+def _measure(tau: Floats, bins: _Bins, labels: dict[str, Floats], confidence: float) -> MeanField:
     level = bins.means(tau)
     rest = _partial_out(tau, np.ones_like(tau), bins.weights, bins)[0]
     spreads = np.sqrt(bins.means(rest**2))
@@ -315,18 +304,17 @@ def _measure(
     if within < 1e-9 * np.abs(tau).max(initial=1.0):
         within = 0.0  # rounding is no variation
     effect, scale, found = float(bins.share @ level), 1.0, None
-    if labels is not None:
+    if labels:
         y, z = labels["y"], labels["z"]
         unexplained = y - labels["mu0"] - bins.b * tau
         found = _calibrate(unexplained, z, rest, within, bins, confidence)
         effect = float(bins.share @ found.effects)
-        mean = np.average(y, weights=bins.base)
-        scale = float(np.sqrt(np.average((y - mean) ** 2, weights=bins.base)))
+        scale = _deviation(y, bins.base)
     return MeanField(
         n_rows=len(tau),
         scale=scale,
         effect=effect,
-        model_between=bins.spread(level),
+        model_between=_deviation(level, bins.share),
         model_within=within,
         calibration=found,
         bin_scores=bins.centre,
@@ -334,6 +322,12 @@ def _measure(
         bin_effects=level,
         bin_spreads=spreads,
     )
+
+
+def _deviation(values: Floats, weights: Floats) -> float:
+    """Return the weighted standard deviation."""
+    mean = np.average(values, weights=weights)
+    return float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
 
 
 def _calibrate(
@@ -345,13 +339,14 @@ def _calibrate(
     left, lines, gains = _partial_out(target, leverage, base, bins)
     answer, source = left.T
     power = float(base @ source**2) if within > 0 else 0.0
-    theta = float(base @ (source * answer)) / power if power > 0 else 0.0
+    gain = base * source / power if power > 0 else np.zeros_like(source)
+    theta = float(gain @ answer)
     error = answer - theta * source
-    se = float(np.linalg.norm(base * source * error)) / power if power > 0 else 0.0
+    se = float(np.linalg.norm(gain * error))
     slope = Estimate.normal(theta, se, confidence)
     effects = lines[:, 0] - theta * lines[:, 1]
     noise = np.bincount(bins.of_row, (gains * error) ** 2)
-    variance = bins.spread(effects) ** 2 - bins.share * (1 - bins.share) @ noise
+    variance = _deviation(effects, bins.share) ** 2 - bins.share * (1 - bins.share) @ noise
     kept = [within * max(0.0, x) for x in (theta, se, slope.low, slope.high)]
     return Calibration(
         slope=slope,
@@ -372,8 +367,9 @@ def _partial_out(
     """
     residual, gains = np.empty_like(target), np.empty(len(target))
     lines = []
-    for rows in bins.rows():
-        design = factor[rows, None] * np.stack([np.ones(len(rows)), bins.along[rows]], axis=1)
+    for place in range(len(bins.share)):
+        rows = bins.of_row == place
+        design = factor[rows, None] * np.vander(bins.along[rows], 2, increasing=True)
         root = np.sqrt(weights[rows])
         inverse = np.linalg.pinv(design * root[:, None], rcond=1e-10) * root
         fitted = inverse @ target[rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._typing import Floats, Mask
 from ..checks import check_integer, check_weights, read_numbers
-from ..frames import make_frame, plain
+from ..frames import Tabular, make_frame, plain
 from ..groups import Groups
 from .plots import plot_overlap
 
@@ -20,8 +21,10 @@ MAX_EXTREME_SHARE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Overlap:
+class Overlap(Tabular):
     """How the propensities of the two groups overlap; pairs are (z=0, z=1).
+
+    As a frame it has one row per group.
 
     Parameters
     ----------
@@ -84,18 +87,17 @@ class Overlap:
         (low0, high0), (low1, high1) = self.range_by_group
         return max(low0, low1), min(high0, high1)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per group."""
-        data: dict[str, list[Any]] = {
-            "group": [str(level) for level in self.levels],
-            "rows": list(self.n_rows),
-            "minimum": [low for low, _ in self.range_by_group],
-            "maximum": [high for _, high in self.range_by_group],
-            "share_outside": list(self.share_outside_by_group),
-            "effective_rows_ate": list(self.ate_sizes),
-            "effective_rows_overlap": list(self.overlap_sizes),
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        minima, maxima = zip(*self.range_by_group, strict=True)
+        return {
+            "group": list(map(str, self.levels)),
+            "rows": self.n_rows,
+            "minimum": minima,
+            "maximum": maxima,
+            "share_outside": self.share_outside_by_group,
+            "effective_rows_ate": self.ate_sizes,
+            "effective_rows_overlap": self.overlap_sizes,
         }
-        return make_frame(data, backend)
 
     def histogram_to_frame(self, backend: str = "pandas") -> Any:
         """Return the histogram, one row per bin."""
@@ -208,19 +210,14 @@ def overlap(
         raise ValueError(f"low and high must keep 0 <= low < high <= 1; got {low!r} and {high!r}")
     check_integer(bins, "bins", at_least=1)
     weights = np.ones(len(scores)) if given is None else given
-    keep = weights > 0  # a row without weight has no say in ranges and counts either
-    return _describe(scores[keep], groups.z[keep], weights[keep], groups.levels, (low, high), bins)
+    keep = weights > 0  # rows without weight count in no range and no number of rows
+    return _describe(scores[keep], groups.take(keep), weights[keep], (low, high), bins)
 
 
 def _describe(
-    b: Floats,
-    z: Floats,
-    weights: Floats,
-    levels: tuple[Any, ...],
-    bounds: tuple[float, float],
-    bins: int,
+    b: Floats, groups: Groups, weights: Floats, bounds: tuple[float, float], bins: int
 ) -> Overlap:
-    (low, high), edges = bounds, np.linspace(0, 1, bins + 1)
+    (low, high), z, edges = bounds, groups.z, np.linspace(0, 1, bins + 1)
     (b0, w0), (b1, w1) = ((b[z == level], weights[z == level]) for level in (0, 1))
     start, end = max(b0.min(), b1.min()), min(b0.max(), b1.max())
     factors = propensity_weights(b, z)
@@ -230,7 +227,7 @@ def _describe(
         return float(np.average(inside, weights=weights))
 
     return Overlap(
-        levels=levels,
+        levels=groups.levels,
         n_rows=(len(b0), len(b1)),
         low=low,
         high=high,
@@ -255,7 +252,9 @@ def _describe(
 
 
 def effective_size(weights: Floats) -> float:
-    """Return (Σw)²/Σw², the equally weighted rows that would say as much; NaN if it has no answer.
+    """Return (Σw)²/Σw², the number of rows of equal weight with as much information.
+
+    NaN where a weight is infinite or all are zero.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,9 @@ def plot_balance(
     -------
     Axes
     """
-    chosen = _chosen(balance) if weightings is None else list(weightings)
+    chosen = weightings
+    if chosen is None:
+        chosen = [name for name in balance.weightings if name not in ("ATE", "ATT", "ATC")]
     if not chosen or max_lines < 1:
         raise ValueError("at least one weighting and one line are needed; there is nothing to draw")
     sizes = np.abs(balance.differences[:, [balance.position(name) for name in chosen]])
@@ -65,23 +68,17 @@ def plot_balance(
 
 
 def _draw_differences(ax: Any, sizes: Floats, chosen: Sequence[str]) -> None:
-    """Draw one mark per line and weighting; infinite ones stand at the edge."""
+    """Draw one mark per line and weighting; infinite ones are at the edge."""
     finite = sizes[np.isfinite(sizes)]
     edge = 1.08 * max(finite.max(initial=0), 0.2)
     places = np.arange(len(sizes))
     ax.hlines(places, 0, edge, color="0.93", linewidth=0.7, zorder=0)
     ax.axvline(0.1, color="0.5", linewidth=0.9, linestyle=":", zorder=1)
-    for number, name in enumerate(chosen):
-        ax.scatter(
-            np.minimum(sizes[:, number], edge),
-            places,
-            s=20,
-            marker=_MARKERS[number % len(_MARKERS)],
-            color=_COLOURS[number % len(_COLOURS)],
-            label=escape(name),
-            clip_on=False,
-            zorder=3,
-        )
+    for name, column, marker, colour in zip(
+        chosen, sizes.T, cycle(_MARKERS), cycle(_COLOURS), strict=False
+    ):
+        style = {"marker": marker, "color": colour, "clip_on": False, "zorder": 3}
+        ax.scatter(np.minimum(column, edge), places, s=20, label=escape(name), **style)
     for place in places[np.isinf(sizes).any(axis=1)]:
         ax.annotate("∞", (edge, place), (6, 0), textcoords="offset points", va="center", fontsize=9)
     ax.set_xlim(0, edge)
@@ -230,12 +227,6 @@ def _label(name: Any) -> str:
     return escape(name)
 
 
-def _chosen(balance: Balance) -> list[str]:
-    """Return the raw weighting with overlap weights and a user's own, or with whatever there is."""
-    derived = {"ATE", "ATT", "ATC"}
-    return [name for name in balance.weightings if name not in derived]
-
-
 def _group(value: int, level: Any) -> str:
     """Return "z=1 (Male)", or "z=1" where the level says no more."""
     plain = str(level) in (str(value), str(float(value)))
@@ -247,16 +238,9 @@ def _rug(ax: Any, scores: Floats) -> None:
     heights, edges = np.histogram(scores, np.linspace(0, 1, 41))
     low, high = ax.get_ylim()
     ax.set_ylim(low - 0.16 * (high - low), high)
-    ax.bar(
-        edges[:-1],
-        0.12 * heights / max(heights.max(), 1),
-        np.diff(edges),
-        align="edge",
-        color="0.75",
-        linewidth=0,
-        zorder=0,
-        transform=ax.get_xaxis_transform(),
-    )
+    shares = 0.12 * heights / max(heights.max(), 1)
+    style = {"align": "edge", "color": "0.75", "linewidth": 0, "zorder": 0}
+    ax.bar(edges[:-1], shares, np.diff(edges), transform=ax.get_xaxis_transform(), **style)
 
 
 def _axes(ax: Any, height: float) -> Any:
@@ -268,7 +252,7 @@ def _axes(ax: Any, height: float) -> Any:
 
 
 def _finish(ax: Any, title: str | None, xlabel: str, ylabel: str | None = None) -> None:
-    """Name the figure and its axes; where lines have names, they stand in place of a left edge."""
+    """Name the figure and its axes; without a name of the y axis, hide its edge and ticks."""
     if title is not None:
         ax.set_title(escape(title), fontsize=10, loc="left")
     ax.set_xlabel(xlabel, fontsize=9)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..frames import frame_of, html_table
-from .direct_effect_left import Explained
-from .estimate import Estimate
-from .influence import EFFECTS, MEANINGS
+import numpy as np
+
+from .._typing import Floats
+from ..checks import read_numbers
+from ..frames import Tabular, html_table
+from ..rows import Rows
+from .estimate import Estimate, resample
+from .influence import EFFECTS, MEANINGS, Mean
 from .nuisance import Nuisances
 from .overlap import Overlap
 from .plots import plot_forest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Effects:
+class Effects(Tabular):
     """The effects of z on an outcome, "z=1 minus z=0", each with its uncertainty.
+
+    As a frame it has one row per effect.
 
     The total splits in two ways: into direct_reference + indirect_group, and into
     direct_group + indirect_reference.
@@ -47,6 +53,12 @@ class Effects:
         The cross-fitted models' predictions.
     settings : mapping
         How the estimates were made.
+    _explained : Mean
+        The explained difference with its influence function.
+    _rows : Rows
+        The rows without their covariates.
+    _replicates : array, or None
+        The explained difference in each bootstrap replicate; None without a bootstrap.
     """
 
     total: Estimate
@@ -61,7 +73,9 @@ class Effects:
     overlap: Overlap
     nuisances: Nuisances
     settings: Mapping[str, Any]
-    _explained: Explained
+    _explained: Mean
+    _rows: Rows
+    _replicates: Floats | None
 
     def estimates(self) -> dict[str, Estimate]:
         """Return the effects by name."""
@@ -111,15 +125,26 @@ class Effects:
         >>> left.low < 0 < left.high
         True
         """
-        return self._explained.left_in(y_pred)
+        p, rows = read_numbers(y_pred, "y_pred"), self._rows
+        if len(p) != len(rows):
+            raise ValueError(
+                f"y_pred has {len(p)} rows but the effects were estimated on {len(rows)}; score "
+                "the same rows"
+            )
+        left = _gap(p, rows) - self._explained
+        se = left.se
+        if self._replicates is not None:  # the same resamples for the gap
+            seed = self.settings["random_state"]
+            draws = (resample(rows.z, seed, k) for k in range(len(self._replicates)))
+            gaps = [_gap(p[drawn], rows.take(drawn)).value for drawn in draws]
+            se = float(np.std(gaps - self._replicates, ddof=1))
+        return Estimate.normal(left.value, se, self.settings["confidence"])
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per effect."""
-        rows = [
-            {"effect": name, "meaning": MEANINGS[name], **each.to_dict()}
-            for name, each in self.estimates().items()
-        ]
-        return frame_of(rows, backend)
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        columns: dict[str, list[Any]] = {"effect": [*MEANINGS], "meaning": [*MEANINGS.values()]}
+        for part in ("estimate", "se", "low", "high"):
+            columns[part] = [getattr(each, part) for each in self.estimates().values()]
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimates, the overlap and the settings, ready for JSON."""
@@ -134,15 +159,15 @@ class Effects:
         reference, positive = self.levels
         return f"Effects of {positive} against {reference}"
 
-    def _about(self) -> str:
+    def _caption(self) -> str:
         how = self.settings
         return (
-            f"{how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, {how['confidence']:.0%} "
-            f"intervals by {how['interval']}"
+            f"{self._title()} ({how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, "
+            f"{how['confidence']:.0%} intervals by {how['interval']})"
         )
 
     def __repr__(self) -> str:
-        lines = [f"{self._title()} ({self._about()})"]
+        lines = [self._caption()]
         lines.append(f"{'':<20}{'estimate':>9}{'se':>9}{'low':>9}{'high':>9}")
         for name, each in self.estimates().items():
             numbers = "".join(f"{value:>9.4f}" for value in each.to_dict().values())
@@ -150,8 +175,10 @@ class Effects:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        columns: dict[str, list[str]] = {"effect": list(EFFECTS)}
-        for part in ("estimate", "se", "low", "high"):
-            columns[part] = [f"{getattr(x, part):.4f}" for x in self.estimates().values()]
-        columns["meaning"] = list(MEANINGS.values())
-        return html_table(columns, f"{self._title()} ({self._about()})")
+        return html_table(self._columns(), self._caption())
+
+
+def _gap(scores: Floats, rows: Rows) -> Mean:
+    """Return E[p|z=1] − E[p|z=0] with its influence function."""
+    z, weights = rows.z, rows.mean_one_weights
+    return Mean.average(scores, weights * z) - Mean.average(scores, weights * (1 - z))

@@ -35,8 +35,7 @@ from ..tables import columns
 from .confounding import (
     EValue,
     ImpossibleConfounderError,
-    adjusted_estimate,
-    adjusted_se,
+    adjusted_effect,
     benchmark_strength,
     check_aim,
     e_value,
@@ -101,9 +100,8 @@ class Sensitivity:
 
     def adjusted(self, r2_z: float, r2_y: float) -> Estimate:
         """Return the effect, brought towards zero by a confounder of exactly this strength."""
-        effect = (self.effect.estimate, self.effect.se, self.dof)
-        estimate = adjusted_estimate(*effect, r2_z, r2_y)
-        se = adjusted_se(*effect[1:], r2_z, r2_y)
+        effect = self.effect
+        estimate, se = adjusted_effect(effect.estimate, effect.se, self.dof, r2_z, r2_y)
         return Estimate.normal(estimate, se, 1 - self.alpha, dof=self.dof - 1)
 
     def bounds(self, r2_z: float, r2_y: float, alpha: float = 1.0) -> tuple[float, float]:
@@ -111,7 +109,7 @@ class Sensitivity:
         return effect_bounds(self.effect.estimate, self.effect.se, self.dof, r2_z, r2_y, alpha)
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the effect as measured and beside each benchmark, one row each."""
+        """Return one row for the effect as measured, and one for each benchmark."""
         nothing = {"strength": 0.0, "r2_z": 0.0, "r2_y": 0.0}
         none = Benchmark(benchmark="(none)", **nothing, **self.effect.to_dict())
         return frame_of([asdict(row) for row in (none, *self.benchmarks)], backend)
@@ -172,8 +170,8 @@ def sensitivity(
     Notes
     -----
     Errors count as independent and of one variance. Collinear columns are left out of the degrees
-    of freedom. A benchmark counts for what it adds to the other columns: group those that say the
-    same. It speaks for a confounder that the measured covariates do not explain.
+    of freedom. A benchmark counts for what it adds to the other columns: group columns that contain
+    the same information. The confounder is one that the measured covariates do not explain.
 
     Examples
     --------
@@ -195,14 +193,12 @@ def sensitivity(
         positive_level=positive_level,
         read_outcome=Outcome.labels_or_numbers,
     )
-    target, z, binary = rows.y, rows.z, rows.outcome.binary
-    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
     groups = _groups(benchmarks, [column.name for column in columns(X)])
-    fitted = _Regression.of(X, target, z, weights)
+    fitted = _Regression.of(rows)
     effect = fitted.effect(alpha)
     t = effect.estimate / effect.se
-    base = np.average(target - effect.estimate * z, weights=weights)
-    possible = binary and 0 < base < 1 and 0 < base + effect.estimate <= 1
+    base = np.average(rows.y - effect.estimate * rows.z, weights=rows.weights)
+    possible = rows.outcome.binary and 0 < base < 1 and 0 < base + effect.estimate <= 1
     limits = (effect.estimate, effect.low, effect.high)
     found = Sensitivity(
         effect=effect,
@@ -248,15 +244,16 @@ class _Regression:
     left: Floats
 
     @classmethod
-    def of(cls, X: Any, y: Floats, z: Floats, weights: Floats) -> _Regression:
-        encoder = TableEncoder().fit(X)
-        matrix, root = encoder.transform(X), np.sqrt(weights)
+    def of(cls, rows: Rows) -> _Regression:
+        weights = rows.mean_one_weights
+        encoder = TableEncoder().fit(rows.X)
+        matrix, targets = encoder.transform(rows.X), np.column_stack([rows.z, rows.y])
         triangle = np.empty((0, matrix.shape[1] + 3))
-        for start in range(0, len(y), CHUNK):
-            rows = slice(start, start + CHUNK)
-            block = matrix[rows].toarray() if sparse.issparse(matrix) else matrix[rows]
-            block = np.column_stack([np.ones(len(block)), block, z[rows], y[rows]])
-            stacked = np.vstack([triangle, block * root[rows, None]])
+        for start in range(0, len(rows), CHUNK):
+            some = slice(start, start + CHUNK)
+            block = matrix[some].toarray() if sparse.issparse(matrix) else matrix[some]
+            block = np.column_stack([np.ones(len(block)), block, targets[some]])
+            stacked = np.vstack([triangle, block * np.sqrt(weights[some, None])])
             triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
         owners = np.array(["", *encoder.owners()], dtype=object)
         left, rank = _residuals(triangle, np.full(len(owners), True))
@@ -318,16 +315,13 @@ def _groups(benchmarks: Any, known: Sequence[str]) -> dict[str, list[str]]:
                 return spelled
         raise ValueError(f"the benchmark {column!r} is no column of X: {', '.join(known)}")
 
-    single = str | int | np.integer
-    if benchmarks is None:
-        benchmarks = known
-    elif isinstance(benchmarks, single):
-        benchmarks = [benchmarks]
+    def names(entry: Any) -> list[str]:
+        return [name(x) for x in ([entry] if isinstance(entry, str | int | np.integer) else entry)]
+
     if not isinstance(benchmarks, Mapping):
-        benchmarks = {name(column): column for column in benchmarks}
-    groups = {}
-    for label, entry in benchmarks.items():
-        groups[str(label)] = [name(x) for x in ([entry] if isinstance(entry, single) else entry)]
-        if not groups[str(label)]:
+        return {each: [each] for each in names(known if benchmarks is None else benchmarks)}
+    groups = {str(label): names(entry) for label, entry in benchmarks.items()}
+    for label, chosen in groups.items():
+        if not chosen:
             raise ValueError(f"the benchmark {label!r} has no columns")
     return groups

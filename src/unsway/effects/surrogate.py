@@ -23,7 +23,7 @@ BASES = ("polynomial", "spline")
 MAX_CONDITION = 1e7
 
 
-#: Propensities that are spread over workers are told apart to one part in so many.
+#: Bins of [0, 1] in which workers count their propensities.
 _BINS = 10_000
 
 
@@ -126,7 +126,7 @@ class Surrogate:
         return self.outcome(np.full_like(scores, 0.5), scores)
 
     def fair_target(self, y: Floats, z: Floats, scores: Floats) -> Floats:
-        """Return y_f = y + ½(−1)^z MFCDE(b), the label with its direct effect evened out."""
+        """Return y_f = y + ½(−1)^z MFCDE(b): plus half the effect for z=0, minus half for z=1."""
         return y + (0.5 - z) * self.effect(scores)
 
     @property
@@ -239,8 +239,8 @@ def fit_surrogate(
         b, and the sensitive attribute as 0/1.
     outcome_degree : int, default=1
     effect_degree : int, default=0
-        N1 and N2: how many functions of b beside the constant α and β have. α gets at least as many
-        as β.
+        N1 and N2, the numbers of functions of b in α and in β, the constant not counted. α has at
+        least as many as β.
     basis : {"polynomial", "spline"}, default="polynomial"
         Powers of b, or cubic B-splines.
     sample_weight : array of shape (n,), optional

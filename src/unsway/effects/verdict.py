@@ -54,9 +54,9 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: its number, the threshold it is held to, and what that means in plain words.
+    """One check: its number, its threshold, and a sentence on what that means.
 
-    `decisive` marks checks without which the data cannot tell anything.
+    Where a `decisive` check fails, the verdict is "cannot tell".
     """
 
     name: str
@@ -89,12 +89,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return level and findings, ready for JSON; None where a number is unknown."""
-        rows = [asdict(finding) for finding in self.findings]
-        return {
-            "level": self.level,
-            "findings": [{**row, "value": plain(row["value"])} for row in rows],
-            "thresholds": asdict(self.thresholds),
-        }
+        return dict(plain(asdict(self)))
 
     def __repr__(self) -> str:
         marks = {True: "ok ", False: "!  "}
@@ -159,9 +154,8 @@ def verdict(
     if not findings:
         raise TypeError("give at least one of overlap, balance and mean_field")
     failed = [finding for finding in findings if not finding.passed]
-    level: Level = "caution" if failed else "ok"
-    if any(finding.decisive for finding in failed):
-        level = "cannot tell"
+    decided = any(finding.decisive for finding in failed)
+    level: Level = "cannot tell" if decided else "caution" if failed else "ok"
     return Verdict(level=level, findings=tuple(findings), thresholds=limits)
 
 
@@ -177,70 +171,56 @@ def _overlap_findings(found: Overlap, limits: Thresholds) -> Iterator[Finding]:
         f"{most:.0%}): there the data hold almost one group only.",
     )
     if found.n_infinite:
-        yield Finding(
-            "exact propensities",
-            float(found.n_infinite),
-            0.0,
-            False,
-            f"{found.n_infinite:,} rows are of the group that their propensity of exactly 0 or 1 "
-            "rules out: they would weigh infinitely much. Keep propensities within (0, 1).",
-        )
-    yield from _sizes(found, limits)
-
-
-def _sizes(found: Overlap, limits: Thresholds) -> Iterator[Finding]:
-    sizes = found.overlap_sizes
-    least = 0.0 if any(map(math.isnan, sizes)) else min(sizes)
-    enough = least >= limits.min_effective_rows
-    if least == 0:
-        sentence = "Overlap weights leave no comparable row."
-    else:
         sentence = (
-            f"Under overlap weights the smaller group is worth {least:,.0f} rows (at least "
-            f"{limits.min_effective_rows:,.0f})."
+            f"{found.n_infinite:,} rows are of the group that their propensity of exactly 0 or 1 "
+            "rules out: they would weigh infinitely much. Keep propensities within (0, 1)."
         )
-    yield Finding(
-        "effective rows", least, limits.min_effective_rows, enough, sentence, decisive=True
-    )
-    if least > 0:
-        share = min(size / rows for size, rows in zip(sizes, found.n_rows, strict=True))
-        yield Finding(
-            "effective share",
-            share,
-            limits.min_effective_share,
-            share >= limits.min_effective_share,
-            f"Of a group at least {share:.0%} of the rows count as comparable (at least "
-            f"{limits.min_effective_share:.0%}); effects speak of those people.",
-        )
+        yield Finding("exact propensities", float(found.n_infinite), 0.0, False, sentence)
+    yield from _sizes(found, limits)
 
 
 def _support(found: Overlap) -> Finding:
     start, end = found.support
-    width = max(0.0, end - start)
+    sentence = "The groups' propensities have no value in common: no two people can be compared."
     if start <= end:
         sentence = (
             f"Both groups are found at propensities from {start:.3f} to {end:.3f}, where "
             f"{found.share_in_support:.0%} of the rows lie."
         )
-    else:
-        sentence = (
-            "The groups' propensities have no value in common: no two people can be compared."
-        )
+    width = max(0.0, end - start)
     return Finding("common support", width, 0.0, start <= end, sentence, decisive=True)
+
+
+def _sizes(found: Overlap, limits: Thresholds) -> Iterator[Finding]:
+    sizes, enough = found.overlap_sizes, limits.min_effective_rows
+    least = 0.0 if any(map(math.isnan, sizes)) else min(sizes)
+    sentence = "Overlap weights leave no comparable row."
+    if least > 0:
+        sentence = (
+            f"Under overlap weights the smaller group is worth {least:,.0f} rows (at least "
+            f"{enough:,.0f})."
+        )
+    yield Finding("effective rows", least, enough, least >= enough, sentence, decisive=True)
+    if least > 0:
+        share = min(size / rows for size, rows in zip(sizes, found.n_rows, strict=True))
+        enough = limits.min_effective_share
+        sentence = (
+            f"Of a group at least {share:.0%} of the rows count as comparable (at least "
+            f"{enough:.0%}); effects speak of those people."
+        )
+        yield Finding("effective share", share, enough, share >= enough, sentence)
 
 
 def _balance_finding(found: Balance, limits: Thresholds, weighting: str) -> Finding:
     name, difference = found.worst(weighting)
-    most = limits.max_standardized_difference
-    size = abs(difference)
+    size, most = abs(difference), limits.max_standardized_difference
+    compared = "as they are" if weighting == "raw" else f"under {weighting} weights"
+    sentence = (
+        f"The groups {compared} differ most in {name}: by {size:.3f} standard deviations (at "
+        f"most {most:g})."
+    )
     if math.isnan(size):
         sentence = "No column is known in both groups, so their balance is not known either."
-    else:
-        compared = "as they are" if weighting == "raw" else f"under {weighting} weights"
-        sentence = (
-            f"The groups {compared} differ most in {name}: by {size:.3f} standard deviations (at "
-            f"most {most:g})."
-        )
     return Finding("balance", size, most, size <= most, sentence)
 
 

@@ -26,11 +26,10 @@ def run_adult(**options: Any) -> TabularExperiment:
 
 
 def adult_claims(experiment: TabularExperiment) -> Iterator[Claim]:
-    """Yield the paper's figures beside those found, for its own setting."""
-    for engine, setting in experiment.lines():
+    """Yield the paper's figures and those found, for its own setting."""
+    for (engine, setting), points in experiment.lines().items():
         if not setting.startswith("paper"):
             continue
-        points = experiment.of(engine, setting)
         for point, (accuracy, spd) in zip((points[0], points[-1]), _PAPER[engine], strict=True):
             stated = {0: points[0], 0.975: points[-1]}.get(point.strength) is point
             close = abs(point.accuracy - accuracy) <= 0.015 and abs(point.spd - spd) <= 0.025

@@ -1,4 +1,4 @@
-"""What the paper says beside what was found."""
+"""What the paper says, and what was found."""
 
 from __future__ import annotations
 

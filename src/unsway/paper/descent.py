@@ -23,7 +23,7 @@ from ..rows import Rows
 
 @dataclass(frozen=True, kw_only=True)
 class Descent:
-    """Where gradient descent stopped, beside the minimum over the same rows."""
+    """Where gradient descent stopped, compared with the minimum over the same rows."""
 
     criterion: str
     strength: float

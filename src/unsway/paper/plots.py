@@ -30,20 +30,18 @@ def plot_synthetic(experiment: SyntheticExperiment) -> Any:
         name: (experiment.of(criterion), COLOURS[criterion]) for criterion, name in TITLES.items()
     }
     figure, lower = _four_panels(lines, "accuracy", "Accuracy on fresh rows")
+    lower[0].sharey(lower[1])
     for axis, (name, (points, _)) in zip(lower, lines.items(), strict=True):
         for role in ROLES:
             _line(axis, points, [getattr(point, role) for point in points], role, COLOURS[role])
         for role in ("safe", "proxy"):
             axis.axhline(experiment.oracle[role], color="0.6", linewidth=0.8, linestyle=":")
         _finish(axis, f"Mean coefficients, {name}")
-    limits = [axis.get_ylim() for axis in lower]
-    for axis in lower:
-        axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     return figure
 
 
 def plot_story(story: Story) -> Any:
-    """Draw each model's score gap beside the fair one, and its coefficients; return the Figure."""
+    """Draw each model's score gap with the fair one, and its coefficients; return the Figure."""
     pyplot = load("matplotlib.pyplot", "plot")
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     names = [chapter.model for chapter in story.chapters]
@@ -64,8 +62,8 @@ def plot_story(story: Story) -> Any:
 def plot_tabular(experiment: TabularExperiment, measure: str) -> Any:
     """Draw accuracy or precision, SPD, and two models' surrogates; return the Figure."""
     lines = {
-        f"{engine}, {setting}": (experiment.of(engine, setting), colour)
-        for colour, (engine, setting) in zip(CYCLE, experiment.lines(), strict=False)
+        ", ".join(line): (points, colour)
+        for colour, (line, points) in zip(CYCLE, experiment.lines().items(), strict=False)
     }
     figure, lower = _four_panels(lines, measure, f"{measure.capitalize()} on test rows")
     papers_first = sorted(lines, key=lambda name: not lines[name][0][0].setting.startswith("paper"))

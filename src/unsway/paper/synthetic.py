@@ -53,7 +53,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticExperiment:
-    """Every point of the sweep and the paper's own training procedure beside the optimum.
+    """Every point of the sweep, and the paper's own training procedure compared with the optimum.
 
     ``oracle`` holds the mean coefficients of the logistic regression closest to the true fair
     score. They are smaller than the .25 by which y was drawn: averaging over z flattens the curve.
@@ -74,7 +74,7 @@ class SyntheticExperiment:
         return tuple(point for point in self.points if point.criterion == criterion)
 
     def claims(self) -> tuple[Claim, ...]:
-        """Return the paper's claims beside what this run found."""
+        """Return the paper's claims and what this run found."""
         return tuple(_claims(self))
 
 

@@ -26,7 +26,7 @@ class TabularPoint:
     """One model: its figures on the test rows, and its penalty on both.
 
     ``alpha`` and ``beta`` are the surrogate coefficients of its scores on the test rows, ``gamma``
-    what alpha is held to there.
+    the target of alpha there.
     """
 
     engine: str
@@ -55,13 +55,12 @@ class TabularExperiment:
         """Return one plain dictionary per point."""
         return [asdict(point) for point in self.points]
 
-    def of(self, engine: str, setting: str) -> tuple[TabularPoint, ...]:
-        """Return the points of one line, by strength."""
-        return tuple(p for p in self.points if (p.engine, p.setting) == (engine, setting))
-
-    def lines(self) -> tuple[tuple[str, str], ...]:
-        """Return the pairs of engine and setting, in order."""
-        return tuple(dict.fromkeys((point.engine, point.setting) for point in self.points))
+    def lines(self) -> dict[tuple[str, str], list[TabularPoint]]:
+        """Return the points of each pair of engine and setting, by strength."""
+        found: dict[tuple[str, str], list[TabularPoint]] = {}
+        for point in self.points:
+            found.setdefault((point.engine, point.setting), []).append(point)
+        return found
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def run_tabular(
     -------
     TabularExperiment
     """
-    points = []
+    points, tick = [], on_point or (lambda: None)
     tables = [
         Rows.check(table.to_matrix()[0], table.y, sensitive_features=table.z)
         for table in (train, test)
@@ -153,8 +152,7 @@ def run_tabular(
             sweep = _logistic_path if engine == "logistic" else _xgboost_fits
             for point in sweep(judge, sorted(strengths), random_state, n_jobs):
                 points.append(point)
-                if on_point is not None:
-                    on_point()
+                tick()
     return TabularExperiment(data=train.name, points=tuple(points))
 
 

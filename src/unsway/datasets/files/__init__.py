@@ -1,4 +1,4 @@
-"""Reading a data file, gzipped or plain, and telling it from a damaged or a different one.
+"""Reading a data file, gzipped or plain, and refusing a damaged or a different one.
 
 The data files that ship with the package lie in this folder; its README has their licences.
 """
