@@ -373,7 +373,7 @@ def test_bad_settings_are_bad_usage(flags, expected):
 
 
 def test_a_method_may_be_written_with_underscores():
-    assert parse_method(None, None, "doubly_robust") == parse_method(None, None, "doubly-robust")
+    assert parse_method("doubly_robust") == parse_method("Doubly-Robust")
 
 
 def test_an_output_that_cannot_be_written_is_refused_before_the_table_is_read(tmp_path):

@@ -32,18 +32,18 @@ PICTURES, KINDS = ("forest", "curve", "balance", "overlap"), ("svg", "png")
 WORST_COLUMNS, FOREST_WIDTH = 5, 56
 
 
-def parse_method(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Return the method, written with hyphens or underscores, or say which there are."""
-    name = value.lower().replace("-", "_")
+def parse_method(text: str) -> str:
+    """Return the method, written with hyphens or underscores, or raise with the known ones."""
+    name = text.lower().replace("-", "_")
     if name not in METHODS:
         known = ", ".join(each.replace("_", "-") for each in METHODS)
-        raise click.BadParameter(f"{value!r} is not one of {known}", context, option)
+        raise click.BadParameter(f"{text!r} is not one of {known}")
     return name
 
 
 @click.command()
 @options.table_with_roles
-@click.option("--method", callback=parse_method, default="doubly-robust", show_default=True,
+@click.option("--method", type=parse_method, default="doubly-robust", show_default=True,
               metavar=f"[{'|'.join(each.replace('_', '-') for each in METHODS)}]")  # fmt: skip
 @click.option("--interval", type=click.Choice(INTERVALS),
               help="[default: influence, or bootstrap where --bootstrap is given]")  # fmt: skip
