@@ -46,7 +46,7 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_written(letter) if _is_unseen(letter) else letter for letter in text)
+    return "".join(map(_visible_letter, text))
 
 
 def one_line(text: str) -> str:
@@ -60,11 +60,9 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "\\n")
 
 
-def _is_unseen(letter: str) -> bool:
-    return letter not in JOINERS + "\n" and unicodedata.category(letter) in UNSEEN
-
-
-def _written(letter: str) -> str:
+def _visible_letter(letter: str) -> str:
+    if letter in JOINERS + "\n" or unicodedata.category(letter) not in UNSEEN:
+        return letter
     return letter.encode("unicode_escape").decode("ascii")
 
 

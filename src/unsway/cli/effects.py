@@ -118,9 +118,9 @@ def draw(found: Study, folder: Path) -> Iterator[tuple[Path, bytes]]:
     }
     if curve is not None:
         makers["curve"] = lambda: plot_curve(curve, scores=b)
-    for name in filter(makers.__contains__, PICTURES):
+    for name, make in makers.items():
         for kind in KINDS:
-            yield folder / f"{name}.{kind}", to_bytes(makers[name]().figure, kind)
+            yield folder / f"{name}.{kind}", to_bytes(make().figure, kind)
 
 
 def to_json(found: Study, settings: Mapping[str, Any]) -> str:
@@ -131,17 +131,17 @@ def to_json(found: Study, settings: Mapping[str, Any]) -> str:
 
 
 def show(found: Study, roles: TrainingRoles) -> None:
-    """Print the effects, what they look like side by side, and how far to trust them."""
+    """Print the effects, their intervals on one axis, and how far to trust them."""
     _show_effects(found.effects, roles)
     for line in forest(found.effects.estimates()):
         say(line)
-    said = (replace(each, sentence=one_line(each.sentence)) for each in found.verdict.findings)
-    say(f"\n{replace(found.verdict, findings=tuple(said))!r}")
-    _show_overlap(found.effects)
+    findings = [replace(each, sentence=one_line(each.sentence)) for each in found.verdict.findings]
+    say(f"\n{replace(found.verdict, findings=tuple(findings))!r}")
+    overlap = found.effects.overlap
+    say(f"\n{replace(overlap, levels=tuple(map(one_line, overlap.levels)))!r}\n")
     _show_balance(found.balance)
     if found.sensitivity is not None:
-        for sentence in _robustness(found.sensitivity):
-            say(sentence)
+        say(f"\n{_with_one_benchmark(found.sensitivity)!r}")
 
 
 def _show_effects(found: Effects, names: TrainingRoles) -> None:
@@ -213,16 +213,6 @@ def forest(estimates: Mapping[str, Estimate]) -> list[str]:
     return [*lines, f"{'':<{label}} {''.join(axis).rstrip()}"]
 
 
-def _show_overlap(found: Effects) -> None:
-    seen, (low, high) = found.overlap, map(one_line, found.levels)
-    rows = [f"{size:,.0f}" for size in seen.overlap_sizes]
-    say(
-        f"\nOverlap: {seen.share_outside:.1%} of the propensities lie outside [{seen.low:g}, "
-        f"{seen.high:g}], AUC {seen.auc:.3f}; where the groups overlap there is the worth of "
-        f"{rows[1]} rows of {high} and {rows[0]} of {low}.\n"
-    )
-
-
 def _show_balance(found: Balance) -> None:
     sizes = np.abs(found.differences)
     peak = np.where(np.isnan(sizes), -1, sizes).max(axis=1)
@@ -233,21 +223,10 @@ def _show_balance(found: Balance) -> None:
     show_table(title, ("column", *found.weightings), rows)
 
 
-def _robustness(found: Sensitivity) -> Iterator[str]:
-    """Say how strong something unmeasured must be, beside the measured column that matters most."""
-    effect, write = found.effect.estimate, _writer([found.effect.low, found.effect.high])
-    yield (
-        f"\nUnmeasured: to bring the direct effect ({write(effect)} by linear regression) to zero, "
-        f"something that X does not hold would have to explain {found.robustness_value:.2%} of "
-        "what is left of both the sensitive column and the target; "
-        f"{found.robustness_value_alpha:.2%} would do to make it pass for chance."
-    )
-    known = [row for row in found.benchmarks if row.strength == 1 and not math.isnan(row.estimate)]
-    if known and effect:
-        row = min(known, key=lambda row: row.estimate / effect)
-        yield (
-            f"Were it as strong as {one_line(row.benchmark)} ({row.r2_z:.2%} and {row.r2_y:.2%}), "
-            f"it would leave {write(row.estimate)} [{write(row.low)}, {write(row.high)}]."
-        )
-    if found.e_value is not None:
-        yield f"{found.e_value!r}."
+def _with_one_benchmark(found: Sensitivity) -> Sensitivity:
+    """Return the analysis with only the column that would change the effect the most."""
+    rows = [row for row in found.benchmarks if row.strength == 1 and not math.isnan(row.estimate)]
+    effect = found.effect.estimate
+    most = min(rows, key=lambda row: row.estimate / effect, default=None) if effect else None
+    named = () if most is None else (replace(most, benchmark=one_line(most.benchmark)),)
+    return replace(found, benchmarks=named)
