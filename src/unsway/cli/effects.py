@@ -214,11 +214,9 @@ def forest(estimates: Mapping[str, Estimate]) -> list[str]:
 
 
 def _show_balance(found: Balance) -> None:
-    sizes = np.abs(found.differences)
-    peak = np.where(np.isnan(sizes), -1, sizes).max(axis=1)
-    worst = [k for k in np.argsort(-peak, kind="stable")[:WORST_COLUMNS] if peak[k] >= 0]
-    written = [[f"{number:+.3f}" for number in found.differences[line]] for line in worst]
-    rows = [(found.names[line], *numbers) for line, numbers in zip(worst, written, strict=True)]
+    largest = np.nan_to_num(np.abs(found.differences), nan=-1).max(axis=1)
+    worst = [k for k in np.argsort(-largest, kind="stable")[:WORST_COLUMNS] if largest[k] >= 0]
+    rows = [(found.names[k], *(f"{each:+.3f}" for each in found.differences[k])) for k in worst]
     title = f"Largest differences in standard deviations ({len(rows)} of {len(found.names)})"
     show_table(title, ("column", *found.weightings), rows)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import FairLGBMClassifier, FairLogisticRegression, FairXGBClassifier
 from .._typing import Floats, Index, Mask
+from ..core import Step
 from ..criteria import (
     NORMS,
     DirectEffect,
@@ -53,9 +54,20 @@ GROUP_CRITERIA = {
     "equal-opportunity": EqualOpportunity,
     "equalized-odds": EqualizedOdds,
 }
-#: What the card says of the scores of a part of the rows, where it is known.
-METRICS = ("rows", "z1", "z0", "positive_rate", "log_loss", "penalty", "fair_log_loss", "accuracy",
-           "score_gap", "label_gap")  # fmt: skip
+#: Metric of a part of the rows, as the card has it where it is known → its line in the printed
+#: table, with the roles in braces, and its format.
+METRICS = {
+    "rows": ("rows", ","),
+    "z1": ("{sensitive} = {group} (z = 1)", ","),
+    "z0": ("{sensitive} = {reference} (z = 0)", ","),
+    "positive_rate": ("share with {target} = {positive}", ".3f"),
+    "log_loss": ("log-loss", ".4f"),
+    "penalty": ("penalty", ".5f"),
+    "fair_log_loss": ("log-loss against the fair targets", ".4f"),
+    "accuracy": ("accuracy", ".3f"),
+    "label_gap": ("gap of the labels, z = 1 over z = 0", "+.3f"),
+    "score_gap": ("gap of the scores, z = 1 over z = 0", "+.3f"),
+}
 #: What a logistic regression lets a user set by --param.
 LOGISTIC_PARAMS = ("fit_intercept", "l2", "max_iter", "tol")
 
@@ -153,8 +165,7 @@ def fit(
         )  # fmt: skip
         progress.advance()
     if not quiet:
-        title += f", strength {classifier.strength:g}"
-        _print(classifier, done.roles, metrics, title)
+        _print(training, done.roles, f"{title}, strength {classifier.strength:g}")
         say(f"Model: {output}")
 
 
@@ -162,20 +173,19 @@ def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Ste
     """Read the table and train on it, on one-hot columns if the model is linear."""
     rows, roles = take_roles(read_table(file), flags)
     refuse_row_names(rows.X)
-    is_linear = isinstance(classifier, FairLogisticRegression)
-    X, features = one_hot_rows(rows) if is_linear else (rows.X, None)
+    X, features, held = rows.X, None, np.zeros(len(rows), dtype=bool)
+    if isinstance(classifier, FairLogisticRegression):
+        X, features = one_hot_rows(rows)
+    else:
+        fraction, seed = classifier.validation_fraction, classifier.random_state
+        held = hold_out(rows.X, rows.strata(), fraction, seed)
+        classifier.callback = _on_step(progress)
     progress.next("Estimating what the sensitive attribute does")
     classifier.criterion = fitted = fit_for(classifier.criterion, classifier.strength, rows)
     progress.next("Training")
-    if not is_linear:
-        classifier.callback = _on_step(progress)
     classifier.fit(
         X, rows.y.astype(int), sensitive_features=rows.z.astype(int), sample_weight=rows.weights
     )
-    held = np.zeros(len(rows), dtype=bool)
-    if not is_linear:
-        fraction = classifier.validation_fraction
-        held = hold_out(rows.X, rows.strata(), fraction, classifier.random_state)
     return Trained(
         rows=rows, roles=roles, criterion=fitted, scores=classifier.predict_proba(X)[:, 1],
         parts=_parts(held), features=features,
@@ -304,40 +314,22 @@ def one_hot_rows(rows: Rows) -> tuple[Floats, tuple[Feature, ...]]:
     return matrix, features
 
 
-def _on_step(progress: Steps) -> Callable[[Any], None]:
-    def show(step: Any) -> None:
-        progress.describe(f"Training, round {step.number}, λ = {step.strength:.3f}")
-
-    return show
+def _on_step(progress: Steps) -> Callable[[Step], None]:
+    return lambda step: progress.describe(f"Training, round {step.number}, λ = {step.strength:.3f}")
 
 
-def _print(
-    model: Any, names: TrainingRoles, metrics: dict[str, dict[str, float]], title: str
-) -> None:
-    parts = list(metrics.values())
-    assert names.sensitive_levels is not None  # noqa: S101
-    reference, positive = names.sensitive_levels
-    lines = (
-        ("rows", "rows", ","),
-        (f"{names.sensitive} = {positive} (z = 1)", "z1", ","),
-        (f"{names.sensitive} = {reference} (z = 0)", "z0", ","),
-        (f"share with {names.target} = {names.positive}", "positive_rate", ".3f"),
-        ("log-loss", "log_loss", ".4f"),
-        ("penalty", "penalty", ".5f"),
-        ("log-loss against the fair targets", "fair_log_loss", ".4f"),
-        ("accuracy", "accuracy", ".3f"),
-        ("gap of the labels, z = 1 over z = 0", "label_gap", "+.3f"),
-        ("gap of the scores, z = 1 over z = 0", "score_gap", "+.3f"),
-    )
+def _print(training: dict[str, Any], roles: TrainingRoles, title: str) -> None:
+    parts = training["metrics"]
+    reference, group = roles.sensitive_levels or ("0", "1")
+    names = {**vars(roles), "reference": reference, "group": group}
     rows = [
-        (label, *(format(part[key], form) for part in parts))
-        for label, key, form in lines
-        if key in parts[0]
+        (label.format(**names), *(format(part[metric], form) for part in parts.values()))
+        for metric, (label, form) in METRICS.items()
+        if metric in parts["train"]
     ]
-    show_table(title, ("", *metrics), rows)
-    length = _length(model)
-    if "rounds" in length:
-        say(f"{length['rounds']} rounds, of which {length['trees_kept']} are kept.")
+    show_table(title, ("", *parts), rows)
+    if "rounds" in training:
+        say(f"{training['rounds']} rounds, of which {training['trees_kept']} are kept.")
         say("The validation rows chose the round: expect slightly less on fresh rows.")
     else:
-        say(f"{length['newton_steps']} Newton steps; no rows were held out.")
+        say(f"{training['newton_steps']} Newton steps; no rows were held out.")

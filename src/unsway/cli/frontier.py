@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +20,8 @@ from ..models.features import Feature, align, features_of_table, one_hot
 from ..paper.plots import to_bytes
 from ..rows import Rows
 from ..sweeps import Choice, Frontier, Point, Store
-from ..sweeps import frontier as sweep
-from ..sweeps.inputs import check_strengths
+from ..sweeps.inputs import check_inputs, check_strengths
+from ..sweeps.sweep import Sweep
 from . import options
 from .console import Steps, note, say, show_table, steps
 from .fit import make_classifier, model_options, one_hot_rows
@@ -87,10 +86,8 @@ def frontier(
     encode = OneHot(one_hot_rows(rows)[1]) if is_linear else None
     train, test = _split(rows, flags, test_file, test_fraction, seed, encode)
     store = Store(output, None if encode is None else encode.features, roles)
-    found = _run(
-        classifier, train, test, chosen, store, quiet,
-        cv=cv, encode=encode, n_jobs=jobs, random_state=seed,
-    )  # fmt: skip
+    split = {"cv": cv, "encode": encode, "random_state": seed}
+    found = _run(classifier, train, test, chosen, store, jobs, quiet, **split)
     _finish(found, store, quiet, title, limits)
 
 
@@ -120,29 +117,21 @@ def _as_codes(rows: Rows) -> tuple[Any, ...]:
 
 def _run(
     classifier: Any, train: tuple[Any, ...], test: tuple[Any, ...] | None,
-    strengths: tuple[float, ...], store: Store, quiet: bool, **options: Any,
+    strengths: tuple[float, ...], store: Store, n_jobs: int, quiet: bool, **options: Any,
 ) -> Frontier:  # fmt: skip
     """Train what is missing; when interrupted, say how to go on."""
     X, y, z, weights = train
-    missing = len(set(strengths) - _finished(store))
     try:
+        inputs = check_inputs(classifier, X, y, z, sample_weight=weights, test_set=test, **options)
+        sweep = Sweep(inputs, store)
+        missing = len(set(strengths) - set(sweep.known))
         with steps(missing, "Estimating what the sensitive attribute does", quiet=quiet) as shown:
-            return sweep(
-                classifier, X, y, sensitive_features=z, sample_weight=weights, strengths=strengths,
-                test_set=test, store=store, callback=_on_point(shown), **options,
-            )  # fmt: skip
+            return sweep.run(strengths, n_jobs, _on_point(shown))
     except KeyboardInterrupt:
         note(
             f"what is finished is kept in {store.path}; to go on: unsway {shlex.join(sys.argv[1:])}"
         )
         raise click.Abort from None
-
-
-def _finished(store: Store) -> set[float]:
-    """Return the strengths a store holds already, whatever else is to be said about it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return {point.strength for point in store.points().values() if not point.error}
 
 
 def _on_point(progress: Steps) -> Callable[[Point, int, int], None]:
