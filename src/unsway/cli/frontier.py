@@ -84,7 +84,7 @@ def frontier(
     refuse_row_names(rows.X)
     is_linear = isinstance(classifier, FairLogisticRegression)
     encode = OneHot(one_hot_rows(rows)[1]) if is_linear else None
-    train, test = _split(rows, flags, test_file, test_fraction, seed, encode)
+    train, test = _split(rows, flags, test_file, test_fraction, seed)
     store = Store(output, None if encode is None else encode.features, roles)
     split = {"cv": cv, "encode": encode, "random_state": seed}
     found = _run(classifier, train, test, chosen, store, jobs, quiet, **split)
@@ -92,22 +92,19 @@ def frontier(
 
 
 def _split(
-    rows: Rows, flags: RoleFlags, test_file: Path | None, fraction: float, seed: int,
-    encode: OneHot | None,
-) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:  # fmt: skip
+    rows: Rows, flags: RoleFlags, test_file: Path | None, fraction: float, seed: int
+) -> tuple[Rows, Rows | None]:
     """Return the rows to learn from, and those to judge by: of another file, or held out."""
     if test_file is not None:
         other, _ = take_roles(read_table(test_file), flags)
         try:
-            X = align(other.X, features_of_table(rows.X) if encode is None else encode.features)
+            return rows, other.with_table(align(other.X, features_of_table(rows.X)))
         except ValueError as error:
             raise ValueError(f"{test_file}: {error}") from None
-        return _as_codes(rows), _as_codes(other.with_table(X))
     if fraction == 0:
-        return _as_codes(rows), None
+        return rows, None
     held = hold_out(rows.X, rows.strata(), fraction, seed)
-    train, test = (rows.take(np.flatnonzero(part)) for part in (~held, held))
-    return _as_codes(train), _as_codes(test)
+    return rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held))
 
 
 def _as_codes(rows: Rows) -> tuple[Any, ...]:
@@ -116,13 +113,14 @@ def _as_codes(rows: Rows) -> tuple[Any, ...]:
 
 
 def _run(
-    classifier: Any, train: tuple[Any, ...], test: tuple[Any, ...] | None,
-    strengths: tuple[float, ...], store: Store, n_jobs: int, quiet: bool, **options: Any,
+    classifier: Any, train: Rows, test: Rows | None, strengths: tuple[float, ...], store: Store,
+    n_jobs: int, quiet: bool, **options: Any,
 ) -> Frontier:  # fmt: skip
     """Train what is missing; when interrupted, say how to go on."""
-    X, y, z, weights = train
+    X, y, z, weights = _as_codes(train)
+    options["test_set"] = None if test is None else _as_codes(test)
     try:
-        inputs = check_inputs(classifier, X, y, z, sample_weight=weights, test_set=test, **options)
+        inputs = check_inputs(classifier, X, y, z, sample_weight=weights, **options)
         sweep = Sweep(inputs, store)
         missing = len(set(strengths) - set(sweep.known))
         with steps(missing, "Estimating what the sensitive attribute does", quiet=quiet) as shown:

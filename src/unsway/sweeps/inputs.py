@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import PredefinedSplit
 
 from .._typing import Index
 from ..checks import check_integer, check_number
@@ -133,21 +134,21 @@ def check_inputs(
         sample_weight=sample_weight,
         positive_level=getattr(estimator, "positive_level", None),
     )
-    others = [
+    eval_rows, test_rows = (
         None if given is None else check_other_rows(given, name, rows)
         for name, given in (("eval_set", eval_set), ("test_set", test_set))
-    ]
+    )
     everything = np.arange(len(rows))
     inputs = Inputs(
         estimator=estimator,
         rows=rows,
-        eval_set=others[0],
-        test_set=others[1],
+        eval_set=eval_rows,
+        test_set=test_rows,
         settings=settings,
         fit_rows=everything,
         train_rows=everything,
     )
-    return _split(inputs)
+    return inputs if eval_rows is not None else _split(inputs)
 
 
 def _split(inputs: Inputs) -> Inputs:
@@ -155,14 +156,8 @@ def _split(inputs: Inputs) -> Inputs:
     rows, booster, settings = inputs.rows, inputs.estimator, inputs.settings
     seed = settings["random_state"]
     if settings["cv"] is not None:
-        numbers = fold_numbers(rows.X, rows.strata(), settings["cv"], seed)
-        pairs = tuple(
-            (np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold))
-            for fold in range(settings["cv"])
-        )
-        return replace(inputs, folds=pairs, validation_rows=inputs.fit_rows)
-    if inputs.eval_set is not None:
-        return inputs
+        folds = PredefinedSplit(fold_numbers(rows.X, rows.strata(), settings["cv"], seed))
+        return replace(inputs, folds=tuple(folds.split()), validation_rows=inputs.fit_rows)
     if isinstance(booster, BoostedClassifier):
         check_booster(booster)
         train, held = hold_out_rows(

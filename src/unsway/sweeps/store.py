@@ -148,10 +148,7 @@ class Store:
     def points(self) -> dict[float, Point]:
         """Return every whole entry, by strength; a damaged one is left out with a warning."""
         found = {}
-        folder = self.path / MODELS
-        for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if entry.name.startswith("."):
-                continue
+        for entry in sorted((self.path / MODELS).glob("[!.]*")):
             try:
                 point = _read_entry(entry)
             except (OSError, ValueError, KeyError, TypeError) as error:

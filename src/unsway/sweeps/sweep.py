@@ -159,7 +159,7 @@ class Sweep:
         n_jobs: int | None = None,
         callback: Callback | None = None,
     ) -> Frontier:
-        """Fit the strengths that are missing or failed before, and return all of them."""
+        """Fit the strengths that are missing or failed before, and return all that are known."""
         missing = [strength for strength in strengths if strength not in self.known]
         done = len(strengths) - len(missing)
         for point, model in self._fit(missing, n_jobs):
@@ -169,14 +169,13 @@ class Sweep:
             done += 1
             if callback is not None:
                 callback(point, done, len(strengths))
-        return self.result(strengths)
+        return self.result()
 
-    def result(self, strengths: Sequence[float]) -> Frontier:
-        """Return these strengths, which are known, and what else the store holds."""
-        more = set(self.known) if self.store is not None else set()
+    def result(self) -> Frontier:
+        """Return all strengths that were fitted here or that the store holds."""
         about = self._about()
         return Frontier(
-            points=tuple(self.known[strength] for strength in sorted({*more, *strengths})),
+            points=tuple(self.known[strength] for strength in sorted(self.known)),
             parts=about["parts"],
             notes=tuple(about["notes"]),
             fingerprint=self.fingerprint,
