@@ -6,7 +6,6 @@ through `visible`, so that no name can move the cursor, clear the screen or writ
 
 from __future__ import annotations
 
-import io
 import sys
 import traceback
 import unicodedata
@@ -132,18 +131,10 @@ def fail(text: str) -> None:
     click.secho(f"Error: {visible(text)}", fg="red", err=True)
 
 
-class _Verbatim(io.StringIO):
-    """A text that click takes for a terminal: anything else it would give without its codes."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 def fail_usage(error: click.ClickException) -> None:
     """Print the message of click about wrong usage."""
-    said = _Verbatim()
-    error.show(said)
-    click.echo(visible(said.getvalue()), err=True, nl=False)
+    error.message = visible(error.message)
+    error.show()
 
 
 def show_traceback(

@@ -38,7 +38,8 @@ def take_roles(
     """
     flags, level = find_columns(flags, table.column_names)
     outcome, groups, roles = code_roles(flags, level, partial(code_column, table), numeric_target)
-    features = [name for name in table.column_names if name not in flags.columns]
+    others = set(flags.columns)
+    features = [name for name in table.column_names if name not in others]
     if not features:
         raise ValueError("no column is left to train on")
     X = plain_columns(table.select(features))
