@@ -1,4 +1,4 @@
-"""``unsway audit``: judge anybody's model by its scores."""
+"""``unsway audit``: evaluate any model by its scores."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def read_rows(
         if name in named:
             raise ValueError(f"{COLUMN}{name} is the column of {named[name]} too; give another")
     models = [each.model for each in sources if each.model is not None]
-    table = read_table(file, words=[name for model in models for name in text_columns(model)])
+    table = read_table(file, as_text=[name for model in models for name in text_columns(model)])
     columns = [each.scores(table) for each in sources]
     for source, column in zip(sources, columns, strict=True):
         if len(column) != table.num_rows:
@@ -169,7 +169,7 @@ def judge(
     rows: Rows, names: TrainingRoles, columns: list[Floats], *, effects: bool = True,
     threshold: Sequence[float], **settings: Any,
 ) -> Audit:  # fmt: skip
-    """Return the audit of the first column of scores, beside the second if there is one."""
+    """Return the audit of the first column of scores, compared with the second if there is one."""
     z = load("pyarrow", "cli").table({rows.groups.name: rows.groups.as_given()})
     found = audit(
         rows.y.astype(int),

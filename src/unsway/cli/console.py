@@ -1,11 +1,12 @@
 """What the commands print: tables to standard output, progress, notes and errors to standard error.
 
-Names of columns, levels and files come from whoever made the data. All that is printed passes
-through `visible`, so that no name can move the cursor, clear the screen or write to the clipboard.
+Names of columns, levels and files come from the data. All that is printed passes through
+`visible`, so that no name can move the cursor, clear the screen or write to the clipboard.
 """
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 import unicodedata
@@ -31,7 +32,7 @@ from rich.text import Text
 #: turn the direction of text; halves of a character, as in file names that are not UTF-8; line and
 #: paragraph separators.
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-#: Format characters that words of some languages, and emoji, are written with.
+#: Format characters that are part of the text of some languages and of emoji.
 JOINERS = "\u200c\u200d"
 
 
@@ -73,7 +74,7 @@ class Steps:
         self._task = progress.add_task(one_line(description), total=total)
 
     def describe(self, description: str) -> None:
-        """Say what is being done."""
+        """Describe the current step."""
         self._progress.update(self._task, description=one_line(description))
 
     def advance(self) -> None:
@@ -81,7 +82,7 @@ class Steps:
         self._progress.advance(self._task)
 
     def next(self, description: str) -> None:
-        """Count one step as done and say what is done now."""
+        """Count one step as done and describe the next one."""
         self.advance()
         self.describe(description)
 
@@ -105,7 +106,7 @@ def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
 def show_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True
 ) -> None:
-    """Print a table; the first column names the rows, the others hold numbers or words."""
+    """Print a table; the first column names the rows, the others hold numbers or text."""
     table = Table(title=Text(one_line(title)), title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
         justify: JustifyMethod = "right" if position and numbers else "left"
@@ -131,10 +132,18 @@ def fail(text: str) -> None:
     click.secho(f"Error: {visible(text)}", fg="red", err=True)
 
 
+class _Verbatim(io.StringIO):
+    """A text that click takes for a terminal: it removes control codes from any other file."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def fail_usage(error: click.ClickException) -> None:
     """Print the message of click about wrong usage."""
-    error.message = visible(error.message)
-    error.show()
+    shown = _Verbatim()
+    error.show(shown)
+    click.echo(visible(shown.getvalue()), err=True, nl=False)
 
 
 def show_traceback(

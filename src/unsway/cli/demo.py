@@ -68,26 +68,26 @@ def sweep(n_samples: int, random_state: int) -> Frontier:
 def build_page(story: Story) -> Page:
     """Return the page that shows the four models next to the truth."""
     blind, parity, penalty, fair = story.chapters
-    words = files(__package__).joinpath("demo.toml").read_text(encoding="utf-8")
-    said = tomllib.loads(
-        words.format(story=story, blind=blind, parity=parity, penalty=penalty, fair=fair)
+    text = files(__package__).joinpath("demo.toml").read_text(encoding="utf-8")
+    words = tomllib.loads(
+        text.format(story=story, blind=blind, parity=parity, penalty=penalty, fair=fair)
     )
     svg = to_bytes(plot_story(story), "svg").decode()
     coefficients = [
         (c.model, f"{c.safe:.3f}", f"{c.indirect:.3f}", f"{c.proxy:.3f}") for c in story.chapters
     ]
     return Page(
-        title=said["title"],
-        lead=said["lead"],
+        title=words["title"],
+        lead=words["lead"],
         sections=[
-            Figure(**said["figure"], svg=svg[svg.index("<svg") :]),
+            Figure(**words["figure"], svg=svg[svg.index("<svg") :]),
             Table("Figures on fresh rows", COLUMNS, [_row(chapter) for chapter in story.chapters]),
             Table(
                 "Mean coefficients by role (truth .25, .25, 0)",
                 ("model", "safe", "indirect", "proxy"),
                 coefficients,
             ),
-            *(Text(**each) for each in said["texts"]),
+            *(Text(**each) for each in words["texts"]),
         ],
     )
 

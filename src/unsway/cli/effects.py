@@ -1,4 +1,4 @@
-"""``unsway effects``: what the sensitive column does to a target, and whether the data can tell."""
+"""``unsway effects``: the effects of the sensitive column on a target, with diagnostics."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def effects(
 def study(
     rows: Rows, settings: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
 ) -> Study:
-    """Estimate the effects, then look at the same rows and models for reasons to doubt them."""
+    """Estimate the effects, and compute the diagnostics on the same rows and models."""
     counted = on_replicate(progress, stop_if_asked, "Refitting on resampled rows")
     effects = effects_of(rows, progress=counted, **settings)
     progress.next("Checking what the data can tell")

@@ -112,7 +112,7 @@ def parse_param(text: str) -> tuple[str, Any]:
     return name.strip(), read if isinstance(read, (bool, int, float)) else value
 
 
-#: The flags that say what is trained.
+#: The options of the model.
 model_options = options.together(
     click.option("--engine", type=parse_engine, default="xgboost", show_default=True,
                  metavar=f"[{'|'.join(ENGINES)}]"),
@@ -241,7 +241,7 @@ def rows_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Rows, Trai
 
 
 def _parts(held: Mask) -> dict[str, Index]:
-    """Return the rows trained on, and those held out to stop by where there are any."""
+    """Return the rows trained on, and the rows held out for early stopping, if any."""
     parts = {"train": np.flatnonzero(~held), "validation": np.flatnonzero(held)}
     return {name: part for name, part in parts.items() if len(part)}
 

@@ -34,7 +34,7 @@ def take_roles(
 
     With `numeric_target`, a target of more than two numbers is taken as it is unless one of them is
     named; ``positive`` is then None. Rows with a missing label, sensitive value or weight are
-    refused, never dropped in silence.
+    refused, not dropped.
     """
     flags, level = find_columns(flags, table.column_names)
     outcome, groups, roles = code_roles(flags, level, partial(code_column, table), numeric_target)
@@ -78,7 +78,7 @@ def code_roles(
 
 
 def check_column(name: str, names: Sequence[str], flag: str) -> str:
-    """Return the name if the table has it, or say what the user may have meant."""
+    """Return the name if the table has it, else raise with the names that are close to it."""
     if name not in names:
         raise ValueError(f"{flag}: there is no column {name!r}{close_matches(name, names)}")
     return name
@@ -117,7 +117,7 @@ def split_sensitive(text: str, names: Sequence[str]) -> tuple[str, str | None]:
 
 
 def _outcome(coded: Coded, flags: RoleFlags, numeric: bool) -> Outcome:
-    """Return the target as 0/1 with the texts they stand for, or as its numbers."""
+    """Return the target as 0/1 with the names of its classes, or as its numbers."""
     name, (levels, codes) = flags.target, coded
     if numeric and flags.positive is None and levels.dtype.kind == "f" and len(levels) > 2:
         values = levels[codes]
@@ -147,7 +147,7 @@ def code_column(table: Any, name: str, flag: str) -> Coded:
 def _as_two(
     coded: Coded, name: str, value: str | None, flag: str, how: str
 ) -> tuple[NDArray[np.uint8], tuple[str, str]]:
-    """Return a column as 1 where it has the value and 0 elsewhere, and what the two stand for."""
+    """Return a column as 1 where it has the value and 0 elsewhere, and the names of 0 and 1."""
     levels, codes = coded
     shown = [_text(level) for level in levels[:10]]
     if value is None:

@@ -94,7 +94,7 @@ def frontier(
 def _split(
     rows: Rows, flags: RoleFlags, test_file: Path | None, fraction: float, seed: int
 ) -> tuple[Rows, Rows | None]:
-    """Return the rows to learn from, and those to judge by: of another file, or held out."""
+    """Return the rows to train on, and the test rows: those of another file, or held out."""
     if test_file is not None:
         other, _ = take_roles(read_table(test_file), flags)
         try:
@@ -116,7 +116,7 @@ def _run(
     classifier: Any, train: Rows, test: Rows | None, strengths: tuple[float, ...], store: Store,
     n_jobs: int, quiet: bool, **options: Any,
 ) -> Frontier:  # fmt: skip
-    """Train what is missing; when interrupted, say how to go on."""
+    """Train the missing strengths; after Ctrl-C, print how to continue."""
     X, y, z, weights = _as_codes(train)
     options["test_set"] = None if test is None else _as_codes(test)
     try:
@@ -143,7 +143,7 @@ def _on_point(progress: Steps) -> Callable[[Point, int, int], None]:
 
 
 def _finish(found: Frontier, store: Store, quiet: bool, title: str, limits: dict[str, Any]) -> None:
-    """Write table, figure and chosen model, and print what came out."""
+    """Write table, figure and chosen model, and print the results."""
     write_table(store.path / "frontier.csv", found.to_frame("pyarrow"))
     for each in found.notes:
         note(each)

@@ -102,7 +102,7 @@ def jobs(default: int) -> Option:
 
 
 def limits(verb: str, otherwise: str = "") -> Option:
-    """Return the options that limit the choice of a strength; a verb says what is done with it."""
+    """Return the options that limit the choice of a strength; their help begins with the verb."""
     return together(
         click.option("--max-direct-effect", type=click.FloatRange(min=0), metavar="ε",
                      help=f"{verb} the smallest strength that leaves at most this."),

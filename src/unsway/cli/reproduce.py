@@ -139,7 +139,7 @@ def run_experiment(
 
 def _show_descents(experiment: SyntheticExperiment) -> None:
     show_table(
-        "Gradient descent with double early stopping, as in the paper, beside the minimum",
+        "Gradient descent with double early stopping, as in the paper, compared with the minimum",
         ("criterion", "λ", "steps", "objective above minimum", "largest coefficient error"),
         [
             (

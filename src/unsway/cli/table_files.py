@@ -32,14 +32,14 @@ def check_suffix(path: Path) -> str:
     return suffix
 
 
-def read_table(path: Path, *, words: Sequence[str] = ()) -> Any:
+def read_table(path: Path, *, as_text: Sequence[str] = ()) -> Any:
     """Return a file as a pyarrow table with distinct column names and at least one row.
 
     Parameters
     ----------
     path : Path
         A CSV file with a header, in UTF-8, or a Parquet file.
-    words : sequence of str
+    as_text : sequence of str
         Columns of a CSV file to read as text even where every value looks like a number.
     """
     suffix = check_suffix(path)
@@ -49,7 +49,7 @@ def read_table(path: Path, *, words: Sequence[str] = ()) -> Any:
         raise FileNotFoundError(f"{path}: there is no such file")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty")
-    table = _read_csv(path, words) if suffix == ".csv" else _read_parquet(path)
+    table = _read_csv(path, as_text) if suffix == ".csv" else _read_parquet(path)
     names = table.column_names
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -118,7 +118,7 @@ def plain_column(table: Any, name: str) -> tuple[NDArray[Any], int]:
 
 
 def refuse_row_names(table: Any) -> None:
-    """Raise if a column of text tells rows apart: a model folder would list its values."""
+    """Raise if a column of text identifies rows: a model folder would list its values."""
     columns = zip(table.column_names, table.columns, strict=True)
     is_text = load("pyarrow", "cli").types.is_string
     texts = {name: len(column.unique()) for name, column in columns if is_text(column.type)}
@@ -126,7 +126,7 @@ def refuse_row_names(table: Any) -> None:
 
 
 def refuse_many_levels(n_levels: Mapping[str, int], n_rows: int) -> None:
-    """Raise if a column of text has so many levels that they tell rows apart."""
+    """Raise if a column of text has so many levels that they identify rows."""
     for name, levels in n_levels.items():
         if levels > MANY_LEVELS or (levels > 20 and levels > n_rows / 2):
             raise ValueError(
@@ -145,14 +145,14 @@ def _read_parquet(path: Path) -> Any:
         raise ValueError(f"{path} cannot be read as Parquet: {reason}") from error
 
 
-def _read_csv(path: Path, words: Sequence[str], **options: Any) -> Any:
+def _read_csv(path: Path, as_text: Sequence[str], **options: Any) -> Any:
     """Return a CSV file as a table, these columns as text."""
     csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
             raise ValueError(f"{path} is a Parquet file; name it .parquet")
     nulls = {"strings_can_be_null": True, "quoted_strings_can_be_null": False}
-    types = dict.fromkeys(words, pyarrow.string())
+    types = dict.fromkeys(as_text, pyarrow.string())
     convert = csv.ConvertOptions(column_types=types, **(nulls | options))
     try:
         return csv.read_csv(path, convert_options=convert)

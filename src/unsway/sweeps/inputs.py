@@ -1,4 +1,4 @@
-"""The checked inputs of a sweep, and a fingerprint to recognise them by."""
+"""The checked inputs of a sweep, and their fingerprint."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Inputs:
         Threshold, effects (options of `estimate_effects`; None leaves the direct effect out), and
         how the rows are split and encoded.
     fit_rows : array of int
-        Those the estimator is fitted on; a booster holds some of them out itself.
+        Rows the estimator is fitted on; a booster holds some of them out itself.
     train_rows, validation_rows : array of int
-        Those the training figures are of, and those to choose by; None stands for ``eval_set``.
+        Rows of the training measures, and rows to choose by; None if ``eval_set`` is given.
     folds : tuple of pairs of arrays
         With ``cv``, the rows to fit on and to score in each fold.
     """
@@ -78,7 +78,7 @@ class Inputs:
             yield "test", self.test_set, None
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return settings and hashes of the data: a store goes on only if they are the same."""
+        """Return settings and hashes of the data: a store continues only if they are the same."""
         estimator = describe(self.estimator)
         versions = versions_of(engine_of(self.estimator))
         return {
@@ -211,7 +211,7 @@ def engine_of(estimator: Any) -> str | None:
 
 
 def describe(value: Any) -> Any:
-    """Return any setting as JSON can hold it: objects by class and settings, arrays by hash.
+    """Return any setting as JSON: objects by class and settings, arrays by hash.
 
     Examples
     --------

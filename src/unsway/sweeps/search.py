@@ -28,8 +28,8 @@ class Found(Tabular):
     choice : Choice
         The strength that was found, with its figures on validation and test rows.
     reached : bool
-        Whether its direct effect left is as small as was asked for; if not, it is the strength
-        that came nearest.
+        Whether its direct effect left is within the limit; if not, it is the strength that came
+        nearest.
     frontier : Frontier
         Every strength that was tried.
     """
@@ -100,7 +100,7 @@ def seek_strength(
     Returns
     -------
     Found
-        The strength, whether it leaves as little as was asked for, and every strength tried.
+        The strength, whether its direct effect left is within ±ε, and every strength tried.
 
     Examples
     --------

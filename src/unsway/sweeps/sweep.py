@@ -49,10 +49,10 @@ def frontier(
     callback: Callback | None = None,
     random_state: int = 0,
 ) -> Frontier:
-    """Fit an estimator at many strengths, and measure what each costs and what it leaves.
+    """Fit an estimator at many strengths, and measure accuracy and fairness of each.
 
     The criterion is fitted once (once per fold). Boosters share the pre-training of all strengths
-    above .3 and give the very models of independent fits; a logistic regression starts each
+    above .3 and give the same models as independent fits; a logistic regression starts each
     strength from the one below.
 
     Parameters
@@ -80,7 +80,7 @@ def frontier(
         Turns X into what the estimator takes, such as one-hot columns for a linear model; the
         criterion and the effects see X as it is.
     store : path, default=None
-        Folder that keeps every finished strength; the same call goes on from it.
+        Folder that keeps every finished strength; the same call continues from it.
     n_jobs : int, default=None
         Workers, through joblib: its backends (processes, threads, Dask) are chosen with
         ``joblib.parallel_config``. Each takes a block of strengths.
@@ -229,7 +229,7 @@ class Sweep:
         return self._job
 
     def _parts(self, fitted: FittedCriterion | None) -> Iterator[Part]:
-        """Yield training, validation and test rows with what judges them."""
+        """Yield training, validation and test rows with their objectives and effects."""
         inputs, effects = self.inputs, self.inputs.settings["effects"]
         for name, rows, chosen in inputs.parts():
             here = rows if chosen is None else rows.take(chosen)
@@ -271,7 +271,7 @@ class Job:
     inputs : Inputs
         With X as the estimator takes it, and the estimator with its fitted criterion.
     criterion : Criterion
-        As it was before it was fitted, for the models: what was fitted knows the rows.
+        The criterion before it was fitted, for the models: a fitted one holds the rows.
     fold_criteria : tuple of FittedCriterion or None
         By fold.
     parts : tuple of Part
@@ -340,7 +340,7 @@ class Job:
         return point, model
 
     def _out_of_fold(self, paths: Sequence[Path], strength: float) -> dict[str, Floats]:
-        """Return the scores of the rows to choose by where folds give them."""
+        """Return the out-of-fold scores of the rows to choose by, where there are folds."""
         rows = self.inputs.rows
         scores = np.empty(len(rows))
         for path, (_, held) in zip(paths, self.inputs.folds, strict=True):
@@ -368,7 +368,7 @@ def blocks_of(strengths: Sequence[float], workers: int, *, warm: bool) -> list[l
 def fit_at(criterion: Any, rows: Rows, chosen: Index) -> FittedCriterion | None:
     """Return a criterion at some of the rows, fitted on them unless it was fitted before.
 
-    None if the estimator has no criterion of ours: then every fit makes its own.
+    None if the estimator takes no criterion.
     """
     if isinstance(criterion, FittedCriterion):
         return fit_criterion(criterion, rows).take(chosen)
