@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -65,11 +65,9 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the table and the flags that give its columns their roles: `file` and `flags`."""
 
     @wraps(command)
-    def call(
-        target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
-        weights: str | None, **given: Any,
-    ) -> Any:  # fmt: skip
-        return command(flags=RoleFlags(target, positive, sensitive, drop, weights), **given)
+    def call(**given: Any) -> Any:
+        flags = RoleFlags(**{each.name: given.pop(each.name) for each in fields(RoleFlags)})
+        return command(flags=flags, **given)
 
     return together(
         click.argument("file", type=ANY_PATH),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -358,11 +361,7 @@ def blocks_of(strengths: Sequence[float], workers: int, *, warm: bool) -> list[l
     """
     if not warm:
         return [list(strengths[start::workers]) for start in range(workers)]
-    quarters = np.searchsorted(QUARTERS, strengths, "right")
-    return [
-        [s for s, number in zip(strengths, quarters, strict=True) if number == quarter]
-        for quarter in np.unique(quarters)
-    ]
+    return [list(block) for _, block in groupby(strengths, partial(bisect_right, QUARTERS))]
 
 
 def fit_at(criterion: Any, rows: Rows, chosen: Index) -> FittedCriterion | None:
