@@ -20,7 +20,7 @@ from . import options
 from .console import note, say, steps
 from .flags import check_column, take_roles
 from .options import RoleFlags
-from .outputs import check_html, check_installed, interrupts, on_replicate, places
+from .outputs import check_html, check_installed, places
 from .predict import predict_table, text_columns
 from .table_files import SUFFIXES, plain_column, read_table, refuse_row_names
 
@@ -121,21 +121,18 @@ def audit_command(
         check_installed(REPORT_PACKAGES, "report")
     with (
         places(outputs, file),
-        interrupts() as stop_if_asked,
         steps(2 + n_bootstrap, f"Reading {file.name}", quiet=quiet) as progress,
     ):
         sources = [Source.of(scores, "--scores")]
         sources += [Source.of(baseline, "--baseline")] if baseline is not None else []
         rows, roles, columns = read_rows(file, flags, sources)
         progress.next("Auditing")
-        counted = on_replicate(progress, stop_if_asked, "Measuring resampled rows")
         found = judge(
-            rows, roles, columns, effects=not no_effects, progress=counted,
-            n_bootstrap=n_bootstrap, **settings,
+            rows, roles, columns, effects=not no_effects, n_bootstrap=n_bootstrap,
+            progress=lambda *_: progress.next("Measuring resampled rows"), **settings,
         )  # fmt: skip
-        stop_if_asked()
-        write(found, output, json_file, csv_file)
         progress.advance()
+        write(found, output, json_file, csv_file)
     if not quiet:
         say(found.to_text())
         for place in outputs:

@@ -10,7 +10,7 @@ import io
 import sys
 import traceback
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -27,6 +27,8 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
+
+from .outputs import interrupts
 
 #: Control characters, among them those of the terminal; format characters, among them those that
 #: turn the direction of text; halves of a character, as in file names that are not UTF-8; line and
@@ -67,11 +69,14 @@ def _visible_letter(letter: str) -> str:
 
 
 class Steps:
-    """A progress bar over a known number of steps."""
+    """A progress bar over a known number of steps; after Ctrl-C the next step stops the command."""
 
-    def __init__(self, progress: Progress, total: int, description: str) -> None:
+    def __init__(
+        self, progress: Progress, total: int, description: str, stop_if_asked: Callable[[], None]
+    ) -> None:
         self._progress = progress
         self._task = progress.add_task(one_line(description), total=total)
+        self._stop_if_asked = stop_if_asked
 
     def describe(self, description: str) -> None:
         """Describe the current step."""
@@ -79,6 +84,7 @@ class Steps:
 
     def advance(self) -> None:
         """Count one step as done."""
+        self._stop_if_asked()
         self._progress.advance(self._task)
 
     def next(self, description: str) -> None:
@@ -89,7 +95,7 @@ class Steps:
 
 @contextmanager
 def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
-    """Show a progress bar with the time left on standard error, unless `quiet`."""
+    """Show a progress bar on standard error, unless `quiet`; Ctrl-C is never lost inside."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -99,8 +105,11 @@ def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True, emoji=False)
-    with Progress(*columns, console=console, disable=quiet) as progress:
-        yield Steps(progress, total, description)
+    with (
+        interrupts() as stop_if_asked,
+        Progress(*columns, console=console, disable=quiet) as progress,
+    ):
+        yield Steps(progress, total, description, stop_if_asked)
 
 
 def show_table(

@@ -24,7 +24,7 @@ from . import options
 from .console import Steps, note, one_line, say, show_table, steps
 from .flags import take_roles
 from .options import RoleFlags
-from .outputs import check_installed, interrupts, on_replicate, places
+from .outputs import check_installed, places
 from .table_files import read_table, refuse_row_names
 
 #: The pictures of --plots, each as SVG and PNG.
@@ -76,17 +76,18 @@ def effects(
         check_installed(["matplotlib"], "plot")
     paths = [plots / f"{name}.{kind}" for name in PICTURES for kind in KINDS] if plots else []
     paths += [json_file] if json_file else []
-    with places(paths, file), interrupts() as stop_if_asked:
-        with steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress:
-            rows, roles = take_roles(read_table(file), flags, numeric_target=True)
-            refuse_row_names(rows.X)
-            progress.next("Fitting models")
-            found = study(rows, settings, progress, stop_if_asked)
-            files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
-            if json_file:
-                files[json_file] = to_json(found, {"file": file.name, **asdict(roles)})
-            progress.advance()
-        stop_if_asked()
+    with (
+        places(paths, file),
+        steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress,
+    ):
+        rows, roles = take_roles(read_table(file), flags, numeric_target=True)
+        refuse_row_names(rows.X)
+        progress.next("Fitting models")
+        found = study(rows, settings, progress)
+        files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
+        if json_file:
+            files[json_file] = to_json(found, {"file": file.name, **asdict(roles)})
+        progress.advance()
         for path, content in files.items():
             write_atomically(path, content)
     if not quiet:
@@ -95,12 +96,11 @@ def effects(
             say(f"Written: {place}")
 
 
-def study(
-    rows: Rows, settings: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
-) -> Study:
+def study(rows: Rows, settings: Mapping[str, Any], progress: Steps) -> Study:
     """Estimate the effects, and compute the diagnostics on the same rows and models."""
-    counted = on_replicate(progress, stop_if_asked, "Refitting on resampled rows")
-    effects = effects_of(rows, progress=counted, **settings)
+    effects = effects_of(
+        rows, progress=lambda *_: progress.next("Refitting on resampled rows"), **settings
+    )
     progress.next("Checking what the data can tell")
     found = Study.of(rows, effects)
     for what, why in found.missing.items():

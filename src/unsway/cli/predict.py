@@ -10,11 +10,11 @@ import numpy as np
 
 from .._typing import Floats
 from ..extras import load
-from ..files import check_writable
 from ..models.folder import SavedModel, load_model_folder
 from . import options
 from .console import note, say, steps
 from .flags import split_columns
+from .outputs import places
 from .table_files import check_suffix, plain_columns, read_table, read_text, write_table
 
 
@@ -37,10 +37,7 @@ def predict(
     +, -, @, a tab or a carriage return and is no number) gets an apostrophe before it.
     """
     check_suffix(output)
-    if output.exists() and file.exists() and output.samefile(file):
-        raise ValueError(f"{output} is the table itself; give another name for the scores")
-    check_writable(output)
-    with steps(3, f"Reading {file.name}", quiet=quiet) as progress:
+    with places([output], file), steps(3, f"Reading {file.name}", quiet=quiet) as progress:
         saved = load_model_folder(model)
         table = read_table(file, as_text=text_columns(saved))
         kept = split_columns(keep, table.column_names, "--keep")
