@@ -10,7 +10,11 @@ import unsway
 
 SOURCE = Path(unsway.__file__).parent
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted(SOURCE.rglob("*.toml")),
+]
 #: A high score may be a loan or a suspicion of fraud: the library cannot know whom it favours.
 VALUE_WORDS = re.compile(
     r"favou?rs?\b|favou?red|in favou?r of|advantag|benefit|privileged|\bleans|better off|worse off",

@@ -252,7 +252,7 @@ def test_every_way_to_print_shows_markup_and_codes_as_text(capsys):
     note(name)
     show_table(name, ("", name), [(name, name)])
     with Progress() as progress:
-        bar = Steps(progress, 1, name)
+        bar = Steps(progress, 1, name, lambda: None)
         assert progress.tasks[0].description == shown
         bar.next(name)
         assert (progress.tasks[0].description, progress.tasks[0].completed) == (shown, 1)

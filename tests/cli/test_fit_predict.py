@@ -239,10 +239,13 @@ def test_the_table_says_rows_groups_and_losses(place, tmp_path):
 
 def test_the_validation_figures_are_those_the_schedule_stopped_by(place):
     flags = fit_module.RoleFlags("hired", "yes", "sex=Male", (), None)
-    model = fit_module.make_classifier("xgboost", {}, strength=0.5, seed=1, threads=1)
+    title, model = fit_module.make_classifier(
+        engine="xgboost", criterion="parity", params=[], random_state=1, threads=1, strength=0.5
+    )
+    assert title == "xgboost, parity"
     with steps(4, "Reading", quiet=True) as progress:
-        done = fit_module._in_memory(place / "people.csv", flags, model, Parity(), progress)
-    found = fit_module.measure(done, done.parts["validation"])
+        done = fit_module.train_in_memory(place / "people.csv", flags, model, progress)
+    found = fit_module.measure(done, "validation")
     history = model.evals_result_["validation"]
     rounds = zip(history["log_loss"], history["penalty"], strict=True)
     assert any(

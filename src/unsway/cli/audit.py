@@ -1,4 +1,4 @@
-"""``unsway audit``: judge anybody's model by its scores."""
+"""``unsway audit``: evaluate any model by its scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from . import options
 from .console import note, say, steps
 from .flags import check_column, take_roles
 from .options import RoleFlags
-from .outputs import check_html, check_installed, interrupts, on_replicate, places
+from .outputs import check_html, check_installed, places
 from .predict import predict_table, text_columns
 from .table_files import SUFFIXES, plain_column, read_table, refuse_row_names
 
@@ -121,21 +121,18 @@ def audit_command(
         check_installed(REPORT_PACKAGES, "report")
     with (
         places(outputs, file),
-        interrupts() as stop_if_asked,
         steps(2 + n_bootstrap, f"Reading {file.name}", quiet=quiet) as progress,
     ):
         sources = [Source.of(scores, "--scores")]
         sources += [Source.of(baseline, "--baseline")] if baseline is not None else []
         rows, roles, columns = read_rows(file, flags, sources)
         progress.next("Auditing")
-        counted = on_replicate(progress, stop_if_asked, "Measuring resampled rows")
         found = judge(
-            rows, roles, columns, effects=not no_effects, progress=counted,
-            n_bootstrap=n_bootstrap, **settings,
+            rows, roles, columns, effects=not no_effects, n_bootstrap=n_bootstrap,
+            progress=lambda *_: progress.next("Measuring resampled rows"), **settings,
         )  # fmt: skip
-        stop_if_asked()
-        write(found, output, json_file, csv_file)
         progress.advance()
+        write(found, output, json_file, csv_file)
     if not quiet:
         say(found.to_text())
         for place in outputs:
@@ -152,7 +149,7 @@ def read_rows(
         if name in named:
             raise ValueError(f"{COLUMN}{name} is the column of {named[name]} too; give another")
     models = [each.model for each in sources if each.model is not None]
-    table = read_table(file, words=[name for model in models for name in text_columns(model)])
+    table = read_table(file, as_text=[name for model in models for name in text_columns(model)])
     columns = [each.scores(table) for each in sources]
     for source, column in zip(sources, columns, strict=True):
         if len(column) != table.num_rows:
@@ -169,7 +166,7 @@ def judge(
     rows: Rows, names: TrainingRoles, columns: list[Floats], *, effects: bool = True,
     threshold: Sequence[float], **settings: Any,
 ) -> Audit:  # fmt: skip
-    """Return the audit of the first column of scores, beside the second if there is one."""
+    """Return the audit of the first column of scores, compared with the second if there is one."""
     z = load("pyarrow", "cli").table({rows.groups.name: rows.groups.as_given()})
     found = audit(
         rows.y.astype(int),

@@ -1,7 +1,7 @@
 """What the commands print: tables to standard output, progress, notes and errors to standard error.
 
-Names of columns, levels and files come from whoever made the data. All that is printed passes
-through `visible`, so that no name can move the cursor, clear the screen or write to the clipboard.
+Names of columns, levels and files come from the data. All that is printed passes through
+`visible`, so that no name can move the cursor, clear the screen or write to the clipboard.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 import sys
 import traceback
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -28,11 +28,13 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from .outputs import interrupts
+
 #: Control characters, among them those of the terminal; format characters, among them those that
 #: turn the direction of text; halves of a character, as in file names that are not UTF-8; line and
 #: paragraph separators.
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-#: Format characters that words of some languages, and emoji, are written with.
+#: Format characters that are part of the text of some languages and of emoji.
 JOINERS = "\u200c\u200d"
 
 
@@ -46,7 +48,7 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_written(letter) if _is_unseen(letter) else letter for letter in text)
+    return "".join(map(_visible_letter, text))
 
 
 def one_line(text: str) -> str:
@@ -60,38 +62,40 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "\\n")
 
 
-def _is_unseen(letter: str) -> bool:
-    return letter not in JOINERS + "\n" and unicodedata.category(letter) in UNSEEN
-
-
-def _written(letter: str) -> str:
+def _visible_letter(letter: str) -> str:
+    if letter in JOINERS + "\n" or unicodedata.category(letter) not in UNSEEN:
+        return letter
     return letter.encode("unicode_escape").decode("ascii")
 
 
 class Steps:
-    """A progress bar over a known number of steps."""
+    """A progress bar over a known number of steps; after Ctrl-C the next step stops the command."""
 
-    def __init__(self, progress: Progress, total: int, description: str) -> None:
+    def __init__(
+        self, progress: Progress, total: int, description: str, stop_if_asked: Callable[[], None]
+    ) -> None:
         self._progress = progress
         self._task = progress.add_task(one_line(description), total=total)
+        self._stop_if_asked = stop_if_asked
 
     def describe(self, description: str) -> None:
-        """Say what is being done."""
+        """Describe the current step."""
         self._progress.update(self._task, description=one_line(description))
 
     def advance(self) -> None:
         """Count one step as done."""
+        self._stop_if_asked()
         self._progress.advance(self._task)
 
     def next(self, description: str) -> None:
-        """Count one step as done and say what is done now."""
+        """Count one step as done and describe the next one."""
         self.advance()
         self.describe(description)
 
 
 @contextmanager
 def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
-    """Show a progress bar with the time left on standard error, unless `quiet`."""
+    """Show a progress bar on standard error, unless `quiet`; Ctrl-C is never lost inside."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -101,14 +105,17 @@ def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True, emoji=False)
-    with Progress(*columns, console=console, disable=quiet) as progress:
-        yield Steps(progress, total, description)
+    with (
+        interrupts() as stop_if_asked,
+        Progress(*columns, console=console, disable=quiet) as progress,
+    ):
+        yield Steps(progress, total, description, stop_if_asked)
 
 
 def show_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True
 ) -> None:
-    """Print a table; the first column names the rows, the others hold numbers or words."""
+    """Print a table; the first column names the rows, the others hold numbers or text."""
     table = Table(title=Text(one_line(title)), title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
         justify: JustifyMethod = "right" if position and numbers else "left"
@@ -135,7 +142,7 @@ def fail(text: str) -> None:
 
 
 class _Verbatim(io.StringIO):
-    """A text that click takes for a terminal: anything else it would give without its codes."""
+    """A text that click takes for a terminal: it removes control codes from any other file."""
 
     def isatty(self) -> bool:
         return True
@@ -143,9 +150,9 @@ class _Verbatim(io.StringIO):
 
 def fail_usage(error: click.ClickException) -> None:
     """Print the message of click about wrong usage."""
-    said = _Verbatim()
-    error.show(said)
-    click.echo(visible(said.getvalue()), err=True, nl=False)
+    shown = _Verbatim()
+    error.show(shown)
+    click.echo(visible(shown.getvalue()), err=True, nl=False)
 
 
 def show_traceback(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import click
@@ -46,7 +48,7 @@ def demo(output: Path, n_samples: int, strength: float, random_state: int, quiet
         show_table("On fresh rows", COLUMNS, [_row(chapter) for chapter in story.chapters])
         say(f"Fair covariates explain a gap of {story.effects.explained:.3f}; the rest is direct.")
         say(f"Report, with every strength: {report}")
-        say(f"The four models beside the truth: {page}")
+        say(f"The four models and the truth: {page}")
 
 
 def sweep(n_samples: int, random_state: int) -> Frontier:
@@ -64,70 +66,29 @@ def sweep(n_samples: int, random_state: int) -> Frontier:
 
 
 def build_page(story: Story) -> Page:
-    """Return the page that tells the four models beside the truth."""
-    blind, _, penalty, fair = story.chapters
+    """Return the page that shows the four models next to the truth."""
+    blind, parity, penalty, fair = story.chapters
+    text = files(__package__).joinpath("demo.toml").read_text(encoding="utf-8")
+    words = tomllib.loads(
+        text.format(story=story, blind=blind, parity=parity, penalty=penalty, fair=fair)
+    )
     svg = to_bytes(plot_story(story), "svg").decode()
     coefficients = [
         (c.model, f"{c.safe:.3f}", f"{c.indirect:.3f}", f"{c.proxy:.3f}") for c in story.chapters
     ]
     return Page(
-        title="A model that is not swayed",
-        lead=(
-            f"Of the blind model's score gap of {blind.gap:.3f}, {story.effects.explained:.3f} "
-            f"goes through fair covariates and {blind.direct_effect_left:.3f} is the direct effect "
-            "of z, learned through proxies. The model trained on fair targets leaves "
-            f"{fair.direct_effect_left:+.3f} of it and keeps an accuracy of {fair.accuracy:.3f}, "
-            f"the direct-effect penalty leaves {penalty.direct_effect_left:+.3f}; parity also "
-            "removes what is fair."
-        ),
+        title=words["title"],
+        lead=words["lead"],
         sections=[
-            Figure(
-                caption="Left: the line is the gap that fair covariates explain. Right: proxies "
-                "should weigh nothing, safe and indirect variables alike.",
-                alternative="Bars of score gap and mean coefficients for the four models; the "
-                "numbers are in the tables below.",
-                svg=svg[svg.index("<svg") :],
-            ),
+            Figure(**words["figure"], svg=svg[svg.index("<svg") :]),
             Table("Figures on fresh rows", COLUMNS, [_row(chapter) for chapter in story.chapters]),
             Table(
                 "Mean coefficients by role (truth .25, .25, 0)",
                 ("model", "safe", "indirect", "proxy"),
                 coefficients,
             ),
-            *_explanations(story),
+            *(Text(**each) for each in words["texts"]),
         ],
-    )
-
-
-def _explanations(story: Story) -> tuple[Text, Text]:
-    """Return what the data are, and how the models are trained."""
-    parity = story.chapters[1]
-    return (
-        Text(
-            "What the data are",
-            (
-                f"{story.n_samples:,} synthetic people to train on and as many to judge by. A "
-                "sensitive attribute z raises the odds of y = 1 directly, and again through "
-                "four indirect variables. Two proxies know z but do not cause y; ten safe "
-                "variables have nothing to do with z. No model sees z when it predicts.",
-                f"The parity model brings the gap to {parity.gap:.3f}: it gives proxies a "
-                f"weight of {parity.proxy:.3f} to undo what indirect variables fairly add.",
-            ),
-        ),
-        Text(
-            "How it works",
-            (
-                "Fair targets are the labels with the direct effect at each person's X, "
-                "estimated by cross-fitted models, evened out between the groups: "
-                "y + ½τ(X) for z = 0, y − ½τ(X) for z = 1. The model is then trained as usual.",
-                "The penalties minimise (1−λ)·log-loss + λ·penalty with "
-                f"λ = {story.strength:g}. The direct-effect penalty regresses the scores on "
-                "the propensity score b = P(z=1 | X) and on z, and holds the slope in b to "
-                "that of the labels with their direct effect evened out.",
-                "Method: Di Stefano, Hickey & Vasileiou (2020), Counterfactual fairness: "
-                "removing direct effects through regularization, arXiv:2002.10774.",
-            ),
-        ),
     )
 
 

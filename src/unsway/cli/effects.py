@@ -1,4 +1,4 @@
-"""``unsway effects``: what the sensitive column does to a target, and whether the data can tell."""
+"""``unsway effects``: the effects of the sensitive column on a target, with diagnostics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from . import options
 from .console import Steps, note, one_line, say, show_table, steps
 from .flags import take_roles
 from .options import RoleFlags
-from .outputs import check_installed, interrupts, on_replicate, places
+from .outputs import check_installed, places
 from .table_files import read_table, refuse_row_names
 
 #: The pictures of --plots, each as SVG and PNG.
@@ -32,18 +32,18 @@ PICTURES, KINDS = ("forest", "curve", "balance", "overlap"), ("svg", "png")
 WORST_COLUMNS, FOREST_WIDTH = 5, 56
 
 
-def parse_method(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Return the method, written with hyphens or underscores, or say which there are."""
-    name = value.lower().replace("-", "_")
+def parse_method(text: str) -> str:
+    """Return the method, written with hyphens or underscores, or raise with the known ones."""
+    name = text.lower().replace("-", "_")
     if name not in METHODS:
         known = ", ".join(each.replace("_", "-") for each in METHODS)
-        raise click.BadParameter(f"{value!r} is not one of {known}", context, option)
+        raise click.BadParameter(f"{text!r} is not one of {known}")
     return name
 
 
 @click.command()
 @options.table_with_roles
-@click.option("--method", callback=parse_method, default="doubly-robust", show_default=True,
+@click.option("--method", type=parse_method, default="doubly-robust", show_default=True,
               metavar=f"[{'|'.join(each.replace('_', '-') for each in METHODS)}]")  # fmt: skip
 @click.option("--interval", type=click.Choice(INTERVALS),
               help="[default: influence, or bootstrap where --bootstrap is given]")  # fmt: skip
@@ -76,17 +76,18 @@ def effects(
         check_installed(["matplotlib"], "plot")
     paths = [plots / f"{name}.{kind}" for name in PICTURES for kind in KINDS] if plots else []
     paths += [json_file] if json_file else []
-    with places(paths, file), interrupts() as stop_if_asked:
-        with steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress:
-            rows, roles = take_roles(read_table(file), flags, numeric_target=True)
-            refuse_row_names(rows.X)
-            progress.next("Fitting models")
-            found = study(rows, settings, progress, stop_if_asked)
-            files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
-            if json_file:
-                files[json_file] = to_json(found, {"file": file.name, **asdict(roles)})
-            progress.advance()
-        stop_if_asked()
+    with (
+        places(paths, file),
+        steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress,
+    ):
+        rows, roles = take_roles(read_table(file), flags, numeric_target=True)
+        refuse_row_names(rows.X)
+        progress.next("Fitting models")
+        found = study(rows, settings, progress)
+        files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
+        if json_file:
+            files[json_file] = to_json(found, {"file": file.name, **asdict(roles)})
+        progress.advance()
         for path, content in files.items():
             write_atomically(path, content)
     if not quiet:
@@ -95,12 +96,11 @@ def effects(
             say(f"Written: {place}")
 
 
-def study(
-    rows: Rows, settings: Mapping[str, Any], progress: Steps, stop_if_asked: Callable[[], None]
-) -> Study:
-    """Estimate the effects, then look at the same rows and models for reasons to doubt them."""
-    counted = on_replicate(progress, stop_if_asked, "Refitting on resampled rows")
-    effects = effects_of(rows, progress=counted, **settings)
+def study(rows: Rows, settings: Mapping[str, Any], progress: Steps) -> Study:
+    """Estimate the effects, and compute the diagnostics on the same rows and models."""
+    effects = effects_of(
+        rows, progress=lambda *_: progress.next("Refitting on resampled rows"), **settings
+    )
     progress.next("Checking what the data can tell")
     found = Study.of(rows, effects)
     for what, why in found.missing.items():
@@ -118,9 +118,9 @@ def draw(found: Study, folder: Path) -> Iterator[tuple[Path, bytes]]:
     }
     if curve is not None:
         makers["curve"] = lambda: plot_curve(curve, scores=b)
-    for name in filter(makers.__contains__, PICTURES):
+    for name, make in makers.items():
         for kind in KINDS:
-            yield folder / f"{name}.{kind}", to_bytes(makers[name]().figure, kind)
+            yield folder / f"{name}.{kind}", to_bytes(make().figure, kind)
 
 
 def to_json(found: Study, settings: Mapping[str, Any]) -> str:
@@ -131,17 +131,17 @@ def to_json(found: Study, settings: Mapping[str, Any]) -> str:
 
 
 def show(found: Study, roles: TrainingRoles) -> None:
-    """Print the effects, what they look like side by side, and how far to trust them."""
+    """Print the effects, their intervals on one axis, and how far to trust them."""
     _show_effects(found.effects, roles)
     for line in forest(found.effects.estimates()):
         say(line)
-    said = (replace(each, sentence=one_line(each.sentence)) for each in found.verdict.findings)
-    say(f"\n{replace(found.verdict, findings=tuple(said))!r}")
-    _show_overlap(found.effects)
+    findings = [replace(each, sentence=one_line(each.sentence)) for each in found.verdict.findings]
+    say(f"\n{replace(found.verdict, findings=tuple(findings))!r}")
+    overlap = found.effects.overlap
+    say(f"\n{replace(overlap, levels=tuple(map(one_line, overlap.levels)))!r}\n")
     _show_balance(found.balance)
     if found.sensitivity is not None:
-        for sentence in _robustness(found.sensitivity):
-            say(sentence)
+        say(f"\n{_with_one_benchmark(found.sensitivity)!r}")
 
 
 def _show_effects(found: Effects, names: TrainingRoles) -> None:
@@ -213,41 +213,18 @@ def forest(estimates: Mapping[str, Estimate]) -> list[str]:
     return [*lines, f"{'':<{label}} {''.join(axis).rstrip()}"]
 
 
-def _show_overlap(found: Effects) -> None:
-    seen, (low, high) = found.overlap, map(one_line, found.levels)
-    rows = [f"{size:,.0f}" for size in seen.overlap_sizes]
-    say(
-        f"\nOverlap: {seen.share_outside:.1%} of the propensities lie outside [{seen.low:g}, "
-        f"{seen.high:g}], AUC {seen.auc:.3f}; where the groups overlap there is the worth of "
-        f"{rows[1]} rows of {high} and {rows[0]} of {low}.\n"
-    )
-
-
 def _show_balance(found: Balance) -> None:
-    sizes = np.abs(found.differences)
-    peak = np.where(np.isnan(sizes), -1, sizes).max(axis=1)
-    worst = [k for k in np.argsort(-peak, kind="stable")[:WORST_COLUMNS] if peak[k] >= 0]
-    written = [[f"{number:+.3f}" for number in found.differences[line]] for line in worst]
-    rows = [(found.names[line], *numbers) for line, numbers in zip(worst, written, strict=True)]
+    largest = np.nan_to_num(np.abs(found.differences), nan=-1).max(axis=1)
+    worst = [k for k in np.argsort(-largest, kind="stable")[:WORST_COLUMNS] if largest[k] >= 0]
+    rows = [(found.names[k], *(f"{each:+.3f}" for each in found.differences[k])) for k in worst]
     title = f"Largest differences in standard deviations ({len(rows)} of {len(found.names)})"
     show_table(title, ("column", *found.weightings), rows)
 
 
-def _robustness(found: Sensitivity) -> Iterator[str]:
-    """Say how strong something unmeasured must be, beside the measured column that matters most."""
-    effect, write = found.effect.estimate, _writer([found.effect.low, found.effect.high])
-    yield (
-        f"\nUnmeasured: to bring the direct effect ({write(effect)} by linear regression) to zero, "
-        f"something that X does not hold would have to explain {found.robustness_value:.2%} of "
-        "what is left of both the sensitive column and the target; "
-        f"{found.robustness_value_alpha:.2%} would do to make it pass for chance."
-    )
-    known = [row for row in found.benchmarks if row.strength == 1 and not math.isnan(row.estimate)]
-    if known and effect:
-        row = min(known, key=lambda row: row.estimate / effect)
-        yield (
-            f"Were it as strong as {one_line(row.benchmark)} ({row.r2_z:.2%} and {row.r2_y:.2%}), "
-            f"it would leave {write(row.estimate)} [{write(row.low)}, {write(row.high)}]."
-        )
-    if found.e_value is not None:
-        yield f"{found.e_value!r}."
+def _with_one_benchmark(found: Sensitivity) -> Sensitivity:
+    """Return the analysis with only the column that would change the effect the most."""
+    rows = [row for row in found.benchmarks if row.strength == 1 and not math.isnan(row.estimate)]
+    effect = found.effect.estimate
+    most = min(rows, key=lambda row: row.estimate / effect, default=None) if effect else None
+    named = () if most is None else (replace(most, benchmark=one_line(most.benchmark)),)
+    return replace(found, benchmarks=named)

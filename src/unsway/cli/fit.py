@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
-from sklearn.metrics import log_loss
 
 from .. import FairLGBMClassifier, FairLogisticRegression, FairXGBClassifier
 from .._typing import Floats, Index, Mask
-from ..auditing import score_gap
+from ..core import Step
 from ..criteria import (
     NORMS,
     DirectEffect,
@@ -26,21 +25,23 @@ from ..criteria import (
     choose_strength,
 )
 from ..effects import Propensity
+from ..extras import load
 from ..folds import hold_out
 from ..groups import find_copies, level_extremes
 from ..models.boosting import check_booster
+from ..models.external import check_low_memory, fit_rows, predict_rows
 from ..models.features import Feature, features_of_table, one_hot
 from ..models.folder import TrainingRoles, check_model_folder, save_model_folder
 from ..models.logistic import check_regression
+from ..models.parquet import ParquetRows, column_names
 from ..models.training import fit_for
 from ..rows import Rows
-from ..sweeps.measures import fairness_of
+from ..sweeps.measures import Part
 from . import options
 from .console import Steps, say, show_table, steps
-from .flags import take_roles
-from .low_memory import check_files, train_from_files
+from .flags import Coded, code_column, code_roles, find_columns, take_roles
 from .options import RoleFlags
-from .table_files import read_table, refuse_row_names
+from .table_files import read_table, refuse_many_levels, refuse_row_names
 
 #: Engine → its classifier.
 ENGINES: dict[str, Any] = {
@@ -53,21 +54,30 @@ GROUP_CRITERIA = {
     "equal-opportunity": EqualOpportunity,
     "equalized-odds": EqualizedOdds,
 }
-#: Line of the printed table, by what the objective calls its fairness part.
-FAIRNESS_LINES = (
-    ("penalty", "penalty", ".5f"),
-    ("log-loss against the fair targets", "fair_log_loss", ".4f"),
-)
+#: Metric of a part of the rows, as the card has it where it is known → its line in the printed
+#: table, with the roles in braces, and its format.
+METRICS = {
+    "rows": ("rows", ","),
+    "z1": ("{sensitive} = {group} (z = 1)", ","),
+    "z0": ("{sensitive} = {reference} (z = 0)", ","),
+    "positive_rate": ("share with {target} = {positive}", ".3f"),
+    "log_loss": ("log-loss", ".4f"),
+    "penalty": ("penalty", ".5f"),
+    "fair_log_loss": ("log-loss against the fair targets", ".4f"),
+    "accuracy": ("accuracy", ".3f"),
+    "label_gap": ("gap of the labels, z = 1 over z = 0", "+.3f"),
+    "score_gap": ("gap of the scores, z = 1 over z = 0", "+.3f"),
+}
 #: What a logistic regression lets a user set by --param.
 LOGISTIC_PARAMS = ("fit_intercept", "l2", "max_iter", "tol")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trained:
-    """What training gives beside the fitted classifier.
+    """What training returns besides the fitted classifier.
 
-    `criterion` is fitted at the rows, `scores` are the model's of them, `parts` the rows trained on
-    and held out, `features` what was made one-hot for a linear model.
+    `criterion` is fitted on the rows, `scores` are the model's scores of them, `parts` the rows
+    trained on and held out, `features` the columns that were one-hot encoded for a linear model.
     """
 
     rows: Rows
@@ -78,49 +88,41 @@ class Trained:
     features: tuple[Feature, ...] | None = None
 
 
-def parse_engine(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Return the engine, or say which there are, and why CatBoost is not among them."""
-    if value == "catboost":
+def parse_engine(text: str) -> str:
+    """Return the engine, or raise with the known ones, and with the reason against CatBoost."""
+    if text == "catboost":
         raise click.BadParameter(
             "CatBoost hands an objective at most 1,000 rows at a time, and the penalty needs all "
-            "of them; use xgboost or lightgbm", context, option,
-        )  # fmt: skip
-    if value not in ENGINES:
-        raise click.BadParameter(f"{value!r} is not one of {', '.join(ENGINES)}", context, option)
-    return value
+            "of them; use xgboost or lightgbm"
+        )
+    if text not in ENGINES:
+        raise click.BadParameter(f"{text!r} is not one of {', '.join(ENGINES)}")
+    return text
 
 
-def parse_params(
-    context: click.Context, option: click.Parameter, values: Sequence[str]
-) -> dict[str, Any]:
-    """Return engine parameters a user wrote as ``name=value``; numbers and true/false are read."""
-    params = {}
-    for text in values:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{text!r} is not name=value", context, option)
-        try:
-            read = json.loads(value.lower() if value.lower() in ("true", "false") else value)
-        except ValueError:
-            read = value
-        params[name.strip()] = read if isinstance(read, (bool, int, float)) else value
-    return params
+def parse_param(text: str) -> tuple[str, Any]:
+    """Return an engine parameter a user wrote as ``name=value``, numbers and true/false as such."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.BadParameter(f"{text!r} is not name=value")
+    try:
+        read = json.loads(value.lower() if value.lower() in ("true", "false") else value)
+    except ValueError:
+        read = value
+    return name.strip(), read if isinstance(read, (bool, int, float)) else value
 
 
-#: The flags that say what is trained.
+#: The options of the model.
 model_options = options.together(
-    click.option("--engine", callback=parse_engine, default="xgboost", show_default=True,
+    click.option("--engine", type=parse_engine, default="xgboost", show_default=True,
                  metavar=f"[{'|'.join(ENGINES)}]"),
     click.option("--criterion",
                  type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
                  help="fair-target, unless a setting of the direct effect is given."),
-    click.option("--outcome-degree", type=click.IntRange(min=1),
-                 help="N1 of the direct effect."),
-    click.option("--effect-degree", type=click.IntRange(min=0),
-                 help="N2 of the direct effect."),
+    click.option("--outcome-degree", type=click.IntRange(min=1), help="N1 of the direct effect."),
+    click.option("--effect-degree", type=click.IntRange(min=0), help="N2 of the direct effect."),
     click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect."),
-    click.option("--param", "params", multiple=True, callback=parse_params,
-                 metavar="NAME=VALUE",
+    click.option("--param", "params", multiple=True, type=parse_param, metavar="NAME=VALUE",
                  help="A parameter of the engine; may be given again."),
     options.seed,
     click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine."),
@@ -141,80 +143,105 @@ model_options = options.together(
 )
 @options.quiet
 def fit(
-    file: Path, flags: RoleFlags, engine: str, criterion: str | None, outcome_degree: int | None,
-    effect_degree: int | None, norm: str | None, strength: float | None, params: dict[str, Any],
-    random_state: int, threads: int | None, output: Path, overwrite: bool, low_memory: bool,
-    quiet: bool,
+    file: Path, flags: RoleFlags, strength: float | None, output: Path, overwrite: bool,
+    low_memory: bool, quiet: bool, **model: Any,
 ) -> None:  # fmt: skip
     """Train a model on a CSV or Parquet FILE and write it to a folder."""
-    degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
-    criterion, chosen = make_criterion(criterion, degrees, seed=random_state)
-    strength = choose_strength(chosen, strength)
-    classifier = make_classifier(
-        engine, params, strength=strength, seed=random_state, threads=threads
-    )
+    title, classifier = make_classifier(strength=strength, **model)
+    criterion = classifier.criterion
     check_model_folder(output, overwrite=overwrite)
     if low_memory:
-        check_files(engine, file, classifier)
+        check_files(model["engine"], file, classifier)
     with steps(4, f"Reading {file.name}", quiet=quiet) as progress:
-        work = _from_files if low_memory else _in_memory
-        done = work(file, flags, classifier, chosen, progress)
+        train = train_from_files if low_memory else train_in_memory
+        done = train(file, flags, classifier, progress)
         progress.next("Writing the model")
-        metrics = {name: measure(done, part) for name, part in done.parts.items()}
+        metrics = {name: measure(done, name) for name in done.parts}
         training = {"rows": len(done.rows), **_length(classifier), "metrics": metrics}
-        classifier.criterion = chosen  # the settings; what was fitted knows the rows
+        classifier.criterion = criterion  # the settings; the fitted one holds the rows
         save_model_folder(
             classifier, output, features=done.features, roles=done.roles, training=training,
             overwrite=overwrite,
         )  # fmt: skip
         progress.advance()
     if not quiet:
-        title = f"{engine}, {criterion}, strength {strength:g}"
-        _print(classifier, done.roles, metrics, title)
+        _print(training, done.roles, f"{title}, strength {classifier.strength:g}")
         say(f"Model: {output}")
 
 
-def _in_memory(
-    file: Path, flags: RoleFlags, classifier: Any, criterion: Any, progress: Steps
-) -> Trained:
+def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Steps) -> Trained:
     """Read the table and train on it, on one-hot columns if the model is linear."""
     rows, roles = take_roles(read_table(file), flags)
     refuse_row_names(rows.X)
-    is_linear = isinstance(classifier, FairLogisticRegression)
-    X, features = one_hot_rows(rows) if is_linear else (rows.X, None)
-    progress.next("Estimating what the sensitive attribute does")
-    classifier.criterion = fitted = fit_for(criterion, classifier.strength_, rows)
-    progress.next("Training")
-    if not is_linear:
+    X, features, held = rows.X, None, np.zeros(len(rows), dtype=bool)
+    if isinstance(classifier, FairLogisticRegression):
+        X, features = one_hot_rows(rows)
+    else:
+        fraction, seed = classifier.validation_fraction, classifier.random_state
+        held = hold_out(rows.X, rows.strata(), fraction, seed)
         classifier.callback = _on_step(progress)
+    progress.next("Estimating what the sensitive attribute does")
+    classifier.criterion = fitted = fit_for(classifier.criterion, classifier.strength, rows)
+    progress.next("Training")
     classifier.fit(
         X, rows.y.astype(int), sensitive_features=rows.z.astype(int), sample_weight=rows.weights
     )
-    held = np.zeros(len(rows), dtype=bool)
-    if not is_linear:
-        fraction = classifier.validation_fraction
-        held = hold_out(rows.X, rows.strata(), fraction, classifier.random_state)
     return Trained(
         rows=rows, roles=roles, criterion=fitted, scores=classifier.predict_proba(X)[:, 1],
         parts=_parts(held), features=features,
     )  # fmt: skip
 
 
-def _from_files(
-    file: Path, flags: RoleFlags, classifier: Any, criterion: Any, progress: Steps
-) -> Trained:
-    """Do the same without holding the table."""
+def train_from_files(file: Path, flags: RoleFlags, classifier: Any, progress: Steps) -> Trained:
+    """Train on Parquet files whose rows are never held in memory."""
     progress.next("Estimating what the sensitive attribute does")
-    classifier.criterion, classifier.callback = criterion, _on_step(progress)
-    rows, roles, fitted, scores = train_from_files(file, flags, classifier)
+    classifier.callback = _on_step(progress)
+    files, rows, roles = rows_of_files(file, flags)
+    levels = files.engine_table().levels
+    refuse_many_levels({name: len(each) for name, each in levels.items()}, files.n_rows)
+    coded = replace(
+        rows,
+        outcome=replace(rows.outcome, classes=np.array([0, 1])),
+        groups=replace(rows.groups, levels=(0, 1)),
+    )
+    fitted = fit_rows(classifier, files, coded)
+    scores = predict_rows(classifier, files)
     progress.advance()
     return Trained(
         rows=rows, roles=roles, criterion=fitted.criterion, scores=scores, parts=_parts(fitted.held)
     )
 
 
+def check_files(engine: str, file: Path, classifier: Any) -> None:
+    """Refuse what cannot be trained from files."""
+    if engine != "xgboost":
+        raise click.UsageError(f"--low-memory trains with --engine xgboost, not with {engine}")
+    if file.suffix.lower() == ".csv":
+        raise ValueError(f"{file}: --low-memory reads Parquet; write the table as .parquet first")
+    check_low_memory(classifier, 1)
+
+
+def rows_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Rows, TrainingRoles]:
+    """Return the files of the covariates, and rows and roles as `take_roles` returns them.
+
+    Only the levels of a label or a sensitive attribute are held as text, the rows as codes.
+    """
+    flags, level = find_columns(flags, column_names(file))
+    files = ParquetRows.of(file, leave_out=flags.columns)
+
+    def read(name: str, flag: str) -> Coded:
+        codes, found = files.coded(name)
+        few = load("pyarrow", "cli").table({name: found.tolist()})
+        levels, positions = code_column(few, name, flag)
+        return levels, positions.astype(np.int16)[codes]
+
+    outcome, groups, roles = code_roles(flags, level, read, numeric_target=False)
+    weights = None if flags.weights is None else files.weights(flags.weights)
+    return files, Rows(X=None, outcome=outcome, groups=groups, weights=weights), roles
+
+
 def _parts(held: Mask) -> dict[str, Index]:
-    """Return the rows trained on, and those held out to stop by where there are any."""
+    """Return the rows trained on, and the rows held out for early stopping, if any."""
     parts = {"train": np.flatnonzero(~held), "validation": np.flatnonzero(held)}
     return {name: part for name, part in parts.items() if len(part)}
 
@@ -232,45 +259,40 @@ def make_criterion(name: str | None, degrees: dict[str, Any], *, seed: int) -> t
 
 
 def make_classifier(
-    engine: str, params: dict[str, Any], *, strength: float, seed: int, threads: int | None
-) -> Any:
-    """Return an unfitted classifier; refuse parameters it does not take."""
-    factory = ENGINES[engine]
-    if engine == "logistic":
-        for each in params:
-            if each not in LOGISTIC_PARAMS:
-                raise click.UsageError(
-                    f"--param: a logistic regression has no {each!r}; it takes "
-                    f"{', '.join(LOGISTIC_PARAMS)}"
-                )
-        regression = factory(strength=strength, **params)
-        check_regression(regression)  # now, rather than when the propensity score is fitted
-        return regression
-    booster = factory(strength=strength, params=params, random_state=seed, n_jobs=threads)
-    check_booster(booster)
-    return booster
+    *, engine: str, criterion: str | None, params: Sequence[tuple[str, Any]], random_state: int,
+    threads: int | None, strength: float | None, **degrees: Any,
+) -> tuple[str, Any]:  # fmt: skip
+    """Return engine and criterion by name, and an unfitted classifier whose settings are checked.
+
+    ``degrees`` are the settings of the direct effect.
+    """
+    name, chosen = make_criterion(criterion, degrees, seed=random_state)
+    given = {"criterion": chosen, "strength": choose_strength(chosen, strength)}
+    if engine != "logistic":
+        given |= {"params": dict(params), "random_state": random_state, "n_jobs": threads}
+        booster = ENGINES[engine](**given)
+        check_booster(booster)
+        return f"{engine}, {name}", booster
+    for each, _ in params:
+        if each not in LOGISTIC_PARAMS:
+            raise click.UsageError(
+                f"--param: a logistic regression has no {each!r}; it takes "
+                f"{', '.join(LOGISTIC_PARAMS)}"
+            )
+    regression = FairLogisticRegression(**given, **dict(params))
+    check_regression(regression)  # now, rather than when the propensity score is fitted
+    return f"{engine}, {name}", regression
 
 
-def measure(trained: Trained, part: Index) -> dict[str, float | int]:
-    """Return what a part of the rows says about the scores."""
-    inside = trained.rows.with_table(None).take(part)
-    y, z, weights, p = inside.y, inside.z, inside.weights, trained.scores[part]
-    objective = trained.criterion.take(part).objective(inside)
-    gap = {"sensitive_features": z, "sample_weight": weights}
-    fairness = {}
-    if not objective.is_plain:
-        fairness[objective.fairness_name] = fairness_of(objective, p)
-    return {
-        "rows": len(part),
-        "z1": int(z.sum()),
-        "z0": int((1 - z).sum()),
-        "positive_rate": float(np.average(y, weights=weights)),
-        "log_loss": float(log_loss(y, p, sample_weight=weights, labels=[0, 1])),
-        **fairness,
-        "accuracy": float(np.average((p > 0.5) == y, weights=weights)),
-        "score_gap": score_gap(y, p, **gap),
-        "label_gap": score_gap(y, y, **gap),
-    }
+def measure(trained: Trained, name: str) -> dict[str, float]:
+    """Return the metrics of the scores on a part of the rows."""
+    chosen = trained.parts[name]
+    rows = trained.rows.with_table(None).take(chosen)
+    objective = trained.criterion.take(chosen).objective(rows)
+    part = Part(name=name, rows=rows, objective=None if objective.is_plain else objective)
+    found = part.describe() | part.measure(trained.scores[chosen], threshold=0.5)
+    found |= {"z1": int(rows.z.sum()), "z0": int((1 - rows.z).sum())}
+    return {metric: found[metric] for metric in METRICS if metric in found}
 
 
 def _length(model: Any) -> dict[str, int]:
@@ -292,39 +314,22 @@ def one_hot_rows(rows: Rows) -> tuple[Floats, tuple[Feature, ...]]:
     return matrix, features
 
 
-def _on_step(progress: Steps) -> Callable[[Any], None]:
-    def show(step: Any) -> None:
-        progress.describe(f"Training, round {step.number}, λ = {step.strength:.3f}")
-
-    return show
+def _on_step(progress: Steps) -> Callable[[Step], None]:
+    return lambda step: progress.describe(f"Training, round {step.number}, λ = {step.strength:.3f}")
 
 
-def _print(
-    model: Any, names: TrainingRoles, metrics: dict[str, dict[str, float | int]], title: str
-) -> None:
-    parts = list(metrics.values())
-    assert names.sensitive_levels is not None  # noqa: S101
-    reference, positive = names.sensitive_levels
-    lines = (
-        ("rows", "rows", ","),
-        (f"{names.sensitive} = {positive} (z = 1)", "z1", ","),
-        (f"{names.sensitive} = {reference} (z = 0)", "z0", ","),
-        (f"share with {names.target} = {names.positive}", "positive_rate", ".3f"),
-        ("log-loss", "log_loss", ".4f"),
-        *FAIRNESS_LINES,
-        ("accuracy", "accuracy", ".3f"),
-        ("gap of the labels, z = 1 over z = 0", "label_gap", "+.3f"),
-        ("gap of the scores, z = 1 over z = 0", "score_gap", "+.3f"),
-    )
+def _print(training: dict[str, Any], roles: TrainingRoles, title: str) -> None:
+    parts = training["metrics"]
+    reference, group = roles.sensitive_levels or ("0", "1")
+    names = {**vars(roles), "reference": reference, "group": group}
     rows = [
-        (label, *(format(part[key], form) for part in parts))
-        for label, key, form in lines
-        if key in parts[0]
+        (label.format(**names), *(format(part[metric], form) for part in parts.values()))
+        for metric, (label, form) in METRICS.items()
+        if metric in parts["train"]
     ]
-    show_table(title, ("", *metrics), rows)
-    length = _length(model)
-    if "rounds" in length:
-        say(f"{length['rounds']} rounds, of which {length['trees_kept']} are kept.")
+    show_table(title, ("", *parts), rows)
+    if "rounds" in training:
+        say(f"{training['rounds']} rounds, of which {training['trees_kept']} are kept.")
         say("The validation rows chose the round: expect slightly less on fresh rows.")
     else:
-        say(f"{length['newton_steps']} Newton steps; no rows were held out.")
+        say(f"{training['newton_steps']} Newton steps; no rows were held out.")

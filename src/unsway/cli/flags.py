@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from .table_files import plain_column, plain_columns
 
 #: The name of the other group where one value is compared with several.
 REST = "(any other)"
+#: The levels of a column, and the position of each row's level among them.
+Coded = tuple[NDArray[Any], NDArray[Any]]
 
 
 def take_roles(
@@ -30,29 +34,22 @@ def take_roles(
 
     With `numeric_target`, a target of more than two numbers is taken as it is unless one of them is
     named; ``positive`` is then None. Rows with a missing label, sensitive value or weight are
-    refused, never dropped in silence.
+    refused, not dropped.
     """
-    names = table.column_names
-    target, (sensitive, level), weights, dropped = find_columns(flags, names)
-    outcome = _target(table, target, flags.positive, numeric_target)
-    codes, levels = _as_two(table, sensitive, level, "--sensitive", f"--sensitive {sensitive}={{}}")
-    groups = Groups(codes=codes, levels=levels, name=sensitive)
-    out = {target, sensitive, weights, *dropped}
-    features = [name for name in names if name not in out]
+    flags, level = find_columns(flags, table.column_names)
+    outcome, groups, roles = code_roles(flags, level, partial(code_column, table), numeric_target)
+    others = set(flags.columns)
+    features = [name for name in table.column_names if name not in others]
     if not features:
         raise ValueError("no column is left to train on")
     X = plain_columns(table.select(features))
     groups.refuse_in(X)
-    positive = None if outcome.classes is None else str(outcome.classes[1])
-    roles = TrainingRoles(target, positive, sensitive, levels, weights, dropped)
-    sample_weight = None if weights is None else _weights(table, weights)
+    sample_weight = None if flags.weights is None else _weights(table, flags.weights)
     return Rows(X=X, outcome=outcome, groups=groups, weights=sample_weight), roles
 
 
-def find_columns(
-    flags: RoleFlags, names: Sequence[str]
-) -> tuple[str, tuple[str, str | None], str | None, tuple[str, ...]]:
-    """Return target, sensitive column with its value, weights, and the columns to leave out."""
+def find_columns(flags: RoleFlags, names: Sequence[str]) -> tuple[RoleFlags, str | None]:
+    """Return the flags with columns that are among the names, and the value that counts as z=1."""
     target = check_column(flags.target, names, "--target")
     sensitive, level = split_sensitive(flags.sensitive, names)
     if target == sensitive:
@@ -60,11 +57,28 @@ def find_columns(
     weights = flags.weights
     if weights is not None and check_column(weights, names, "--weights") in (target, sensitive):
         raise ValueError(f"--weights {weights!r} is the target or the sensitive column")
-    return target, (sensitive, level), weights, split_columns(flags.drop, names, "--drop")
+    drop = split_columns(flags.drop, names, "--drop")
+    return replace(flags, sensitive=sensitive, drop=drop), level
+
+
+def code_roles(
+    flags: RoleFlags, level: str | None, read: Callable[[str, str], Coded], numeric_target: bool
+) -> tuple[Outcome, Groups, TrainingRoles]:
+    """Return outcome, groups and the names of the roles.
+
+    ``read`` returns the levels and codes of a column by its name and its flag.
+    """
+    outcome = _outcome(read(flags.target, "--target"), flags, numeric_target)
+    name = flags.sensitive
+    coded = read(name, "--sensitive")
+    codes, levels = _as_two(coded, name, level, "--sensitive", f"--sensitive {name}={{}}")
+    positive = outcome.names[1] if outcome.binary else None
+    roles = TrainingRoles(flags.target, positive, name, levels, flags.weights, flags.drop)
+    return outcome, Groups(codes=codes, levels=levels, name=name), roles
 
 
 def check_column(name: str, names: Sequence[str], flag: str) -> str:
-    """Return the name if the table has it, or say what the user may have meant."""
+    """Return the name if the table has it, else raise with the names that are close to it."""
     if name not in names:
         raise ValueError(f"{flag}: there is no column {name!r}{close_matches(name, names)}")
     return name
@@ -102,50 +116,50 @@ def split_sensitive(text: str, names: Sequence[str]) -> tuple[str, str | None]:
     return readings[0]
 
 
-def _target(table: Any, name: str, value: str | None, numeric: bool) -> Outcome:
-    """Return the target as 0/1 with the texts they stand for, or as its numbers."""
-    if numeric and value is None:
-        array, levels = _values(table, name, "--target")
-        if array.dtype.kind == "f" and len(levels) > 2:
-            infinite = int(np.isinf(array).sum())
-            if infinite:
-                raise ValueError(f"--target: column {name!r} is infinite in {infinite:,} rows")
-            return Outcome(values=array.astype(np.float64), loss=SquaredError())
-    codes, levels = _as_two(table, name, value, "--target", f"--positive {{}} with --target {name}")
-    return Outcome(values=codes.astype(np.float64), loss=LogLoss(), classes=np.array(levels))
+def _outcome(coded: Coded, flags: RoleFlags, numeric: bool) -> Outcome:
+    """Return the target as 0/1 with the names of its classes, or as its numbers."""
+    name, (levels, codes) = flags.target, coded
+    if numeric and flags.positive is None and levels.dtype.kind == "f" and len(levels) > 2:
+        values = levels[codes]
+        infinite = int(np.isinf(values).sum())
+        if infinite:
+            raise ValueError(f"--target: column {name!r} is infinite in {infinite:,} rows")
+        return Outcome(values=values, loss=SquaredError())
+    how = f"--positive {{}} with --target {name}"
+    labels, classes = _as_two(coded, name, flags.positive, "--target", how)
+    return Outcome(values=labels.astype(np.float64), loss=LogLoss(), classes=np.array(classes))
 
 
-def _values(table: Any, name: str, flag: str) -> tuple[Any, Any]:
-    """Return a column that is known in every row, and its levels, at least two."""
+def code_column(table: Any, name: str, flag: str) -> Coded:
+    """Return the levels of a column, at least two, and the position of each row's level."""
     array, missing = plain_column(table, name)
     if missing:
         raise ValueError(
             f"{flag}: column {name!r} has {missing:,} rows without a value of {len(array):,}; fill "
             "them in or take those rows out first"
         )
-    levels = np.unique(array)
+    levels, codes = np.unique(array, return_inverse=True)
     if len(levels) == 1:
         raise ValueError(f"{flag}: column {name!r} has the same value in every row")
-    return array, levels
+    return levels, codes
 
 
 def _as_two(
-    table: Any, name: str, value: str | None, flag: str, how: str
+    coded: Coded, name: str, value: str | None, flag: str, how: str
 ) -> tuple[NDArray[np.uint8], tuple[str, str]]:
-    """Return a column as 1 where it has the value and 0 elsewhere, and what the two stand for."""
-    array, levels = _values(table, name, flag)
+    """Return a column as 1 where it has the value and 0 elsewhere, and the names of 0 and 1."""
+    levels, codes = coded
     shown = [_text(level) for level in levels[:10]]
     if value is None:
         if levels.tolist() != [0.0, 1.0]:
             raise ValueError(_which(name, shown, len(levels), flag, how))
-        return array.astype(np.uint8), ("0", "1")
-    chosen = _level(value, levels)
+        return codes.astype(np.uint8), ("0", "1")
+    chosen = _position(value, levels)
     if chosen is None:
         few = f"; it has {', '.join(map(repr, shown))}" if len(levels) <= 10 else ""
         raise ValueError(f"{flag}: column {name!r} has no value {value!r}{few}")
-    others = [_text(level) for level in levels if level != chosen]
-    rest = others[0] if len(others) == 1 else REST
-    return (array == chosen).astype(np.uint8), (rest, _text(chosen))
+    rest = shown[1 - chosen] if len(levels) == 2 else REST
+    return (codes == chosen).astype(np.uint8), (rest, _text(levels[chosen]))
 
 
 def _which(name: str, shown: list[str], count: int, flag: str, how: str) -> str:
@@ -160,15 +174,16 @@ def _which(name: str, shown: list[str], count: int, flag: str, how: str) -> str:
     )
 
 
-def _level(text: str, levels: Any) -> Any:
-    """Return the level a user wrote: text as it is, numbers by value, true and false as 1 and 0."""
+def _position(text: str, levels: NDArray[Any]) -> int | None:
+    """Return the position of the level a user wrote: a number by value, true and false as 1, 0."""
+    known = levels.tolist()
     if levels.dtype.kind != "f":
-        return text if text in levels.tolist() else None
+        return known.index(text) if text in known else None
     try:
         number = float({"true": "1", "false": "0"}.get(text.lower(), text))
     except ValueError:
         return None
-    return number if number in levels.tolist() else None
+    return known.index(number) if number in known else None
 
 
 def _text(level: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .. import FairLogisticRegression
 from .._typing import Floats
 from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
@@ -20,11 +20,11 @@ from ..models.features import Feature, align, features_of_table, one_hot
 from ..paper.plots import to_bytes
 from ..rows import Rows
 from ..sweeps import Choice, Frontier, Point, Store
-from ..sweeps import frontier as sweep
-from ..sweeps.inputs import check_strengths
+from ..sweeps.inputs import check_inputs, check_strengths
+from ..sweeps.sweep import Sweep
 from . import options
 from .console import Steps, note, say, show_table, steps
-from .fit import make_classifier, make_criterion, model_options, one_hot_rows
+from .fit import make_classifier, model_options, one_hot_rows
 from .flags import take_roles
 from .options import RoleFlags
 from .outputs import check_installed
@@ -48,7 +48,7 @@ class OneHot:
 @click.command()
 @options.table_with_roles
 @model_options
-@click.option("--strengths", callback=options.parse_numbers, metavar="λ,λ,…",
+@click.option("--strengths", type=options.parse_numbers, metavar="λ,λ,…",
               help="0 to 1 by 0.05 for fair targets and 0 to 0.975 by 0.025 for a penalty; may "
                    "grow from run to run.")  # fmt: skip
 @click.option("--test", "test_file", type=options.ANY_PATH,
@@ -64,54 +64,47 @@ class OneHot:
               help="Folder for models and table; what is finished there is kept.")  # fmt: skip
 @options.quiet
 def frontier(
-    file: Path, flags: RoleFlags, engine: str, criterion: str | None, outcome_degree: int | None,
-    effect_degree: int | None, norm: str | None, strengths: tuple[float, ...] | None,
-    params: dict[str, Any], test_file: Path | None, test_fraction: float, cv: int | None,
-    choose: str | None, max_direct_effect: float | None, max_accuracy_loss: float | None,
-    random_state: int, threads: int | None, jobs: int, output: Path, quiet: bool,
+    file: Path, flags: RoleFlags, strengths: tuple[float, ...] | None, test_file: Path | None,
+    test_fraction: float, cv: int | None, choose: str | None, max_direct_effect: float | None,
+    max_accuracy_loss: float | None, jobs: int, output: Path, quiet: bool, **model: Any,
 ) -> None:  # fmt: skip
     """Train models of many strengths on a CSV or Parquet FILE, and choose one.
 
     A run that was stopped goes on where it was when the same command is given again.
     """
-    limits = {"max_direct_effect": max_direct_effect, "max_accuracy_loss": max_accuracy_loss}
-    if choose is not None and any(limit is not None for limit in limits.values()):
+    given = {"max_direct_effect": max_direct_effect, "max_accuracy_loss": max_accuracy_loss}
+    limits = {name: limit for name, limit in given.items() if limit is not None}
+    if choose is not None and limits:
         raise click.UsageError("--choose knee takes no limit; give either")
-    degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree, "norm": norm}
-    classifier = make_classifier(engine, params, strength=0.0, seed=random_state, threads=threads)
-    name, classifier.criterion = make_criterion(criterion, degrees, seed=random_state)
+    seed = model["random_state"]
+    title, classifier = make_classifier(strength=0.0, **model)
     chosen = check_strengths(classifier, strengths)
     check_installed(["matplotlib"], "plot")
     rows, roles = take_roles(read_table(file), flags)
     refuse_row_names(rows.X)
-    encode = OneHot(one_hot_rows(rows)[1]) if engine == "logistic" else None
-    train, test = _split(rows, flags, test_file, test_fraction, random_state, encode)
+    is_linear = isinstance(classifier, FairLogisticRegression)
+    encode = OneHot(one_hot_rows(rows)[1]) if is_linear else None
+    train, test = _split(rows, flags, test_file, test_fraction, seed)
     store = Store(output, None if encode is None else encode.features, roles)
-    found = _run(
-        classifier, train, test, chosen, store, quiet,
-        cv=cv, encode=encode, n_jobs=jobs, random_state=random_state,
-    )  # fmt: skip
-    rule = "knee" if all(limit is None for limit in limits.values()) else None
-    _finish(found, store, quiet, f"{engine}, {name}", rule, limits)
+    split = {"cv": cv, "encode": encode, "random_state": seed}
+    found = _run(classifier, train, test, chosen, store, jobs, quiet, **split)
+    _finish(found, store, quiet, title, limits)
 
 
 def _split(
-    rows: Rows, flags: RoleFlags, test_file: Path | None, fraction: float, seed: int,
-    encode: OneHot | None,
-) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:  # fmt: skip
-    """Return the rows to learn from, and those to judge by: of another file, or held out."""
+    rows: Rows, flags: RoleFlags, test_file: Path | None, fraction: float, seed: int
+) -> tuple[Rows, Rows | None]:
+    """Return the rows to train on, and the test rows: those of another file, or held out."""
     if test_file is not None:
         other, _ = take_roles(read_table(test_file), flags)
         try:
-            X = align(other.X, features_of_table(rows.X) if encode is None else encode.features)
+            return rows, other.with_table(align(other.X, features_of_table(rows.X)))
         except ValueError as error:
             raise ValueError(f"{test_file}: {error}") from None
-        return _as_codes(rows), _as_codes(other.with_table(X))
     if fraction == 0:
-        return _as_codes(rows), None
+        return rows, None
     held = hold_out(rows.X, rows.strata(), fraction, seed)
-    train, test = (rows.take(np.flatnonzero(part)) for part in (~held, held))
-    return _as_codes(train), _as_codes(test)
+    return rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held))
 
 
 def _as_codes(rows: Rows) -> tuple[Any, ...]:
@@ -120,30 +113,23 @@ def _as_codes(rows: Rows) -> tuple[Any, ...]:
 
 
 def _run(
-    classifier: Any, train: tuple[Any, ...], test: tuple[Any, ...] | None,
-    strengths: tuple[float, ...], store: Store, quiet: bool, **options: Any,
+    classifier: Any, train: Rows, test: Rows | None, strengths: tuple[float, ...], store: Store,
+    n_jobs: int, quiet: bool, **options: Any,
 ) -> Frontier:  # fmt: skip
-    """Train what is missing; when interrupted, say how to go on."""
-    X, y, z, weights = train
-    missing = len(set(strengths) - _finished(store))
+    """Train the missing strengths; after Ctrl-C, print how to continue."""
+    X, y, z, weights = _as_codes(train)
+    options["test_set"] = None if test is None else _as_codes(test)
     try:
+        inputs = check_inputs(classifier, X, y, z, sample_weight=weights, **options)
+        sweep = Sweep(inputs, store)
+        missing = len(set(strengths) - set(sweep.known))
         with steps(missing, "Estimating what the sensitive attribute does", quiet=quiet) as shown:
-            return sweep(
-                classifier, X, y, sensitive_features=z, sample_weight=weights, strengths=strengths,
-                test_set=test, store=store, callback=_on_point(shown), **options,
-            )  # fmt: skip
+            return sweep.run(strengths, n_jobs, _on_point(shown))
     except KeyboardInterrupt:
         note(
             f"what is finished is kept in {store.path}; to go on: unsway {shlex.join(sys.argv[1:])}"
         )
         raise click.Abort from None
-
-
-def _finished(store: Store) -> set[float]:
-    """Return the strengths a store holds already, whatever else is to be said about it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return {point.strength for point in store.points().values() if not point.error}
 
 
 def _on_point(progress: Steps) -> Callable[[Point, int, int], None]:
@@ -156,11 +142,8 @@ def _on_point(progress: Steps) -> Callable[[Point, int, int], None]:
     return show
 
 
-def _finish(
-    found: Frontier, store: Store, quiet: bool, title: str, rule: str | None,
-    limits: dict[str, float | None],
-) -> None:  # fmt: skip
-    """Write table, figure and chosen model, and print what came out."""
+def _finish(found: Frontier, store: Store, quiet: bool, title: str, limits: dict[str, Any]) -> None:
+    """Write table, figure and chosen model, and print the results."""
     write_table(store.path / "frontier.csv", found.to_frame("pyarrow"))
     for each in found.notes:
         note(each)
@@ -168,7 +151,7 @@ def _finish(
     if not any(fairness in point.parts.get("validation", {}) for point in found.points):
         fairness = "score_gap"
         note("the direct effect left is not known: the choice goes by the gap of the scores")
-    choice = found.select(rule, **limits, fairness=fairness)  # type: ignore[arg-type]
+    choice = found.select(None if limits else "knee", fairness=fairness, **limits)
     figure = found.plot(y=fairness, choice=choice).figure
     write_atomically(store.path / "frontier.svg", to_bytes(figure, "svg"))
     write_folder_atomically(store.path / "chosen", store.model_folder(choice.strength))

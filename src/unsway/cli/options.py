@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -29,23 +29,18 @@ def together(*options: Option) -> Option:
     return decorate
 
 
-def parse_numbers(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> tuple[float, ...] | None:
+def parse_numbers(text: str) -> tuple[float, ...]:
     """Return the numbers a user wrote as ``0,0.5,0.9``."""
-    if value is None:
-        return None
     try:
-        return tuple(float(part) for part in value.split(","))
+        return tuple(map(float, text.split(",")))
     except ValueError:
-        message = f"{value!r} is no list of numbers such as 0,0.5,0.9"
-        raise click.BadParameter(message, context, option) from None
+        raise click.BadParameter(f"{text!r} is no list of numbers such as 0,0.5,0.9") from None
 
 
-def parse_jobs(context: click.Context, option: click.Parameter, value: int) -> int:
-    """Return the number of processes; -1 stands for one per core."""
+def check_jobs(context: click.Context, option: click.Parameter, value: int) -> int:
+    """Return the number of processes; -1 means one per core."""
     if value == 0 or value < -1:
-        raise click.BadParameter("give at least 1, or -1 for one per core", context, option)
+        raise click.BadParameter("give at least 1, or -1 for one per core")
     return value
 
 
@@ -59,16 +54,20 @@ class RoleFlags:
     drop: tuple[str, ...]
     weights: str | None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are no covariates."""
+        weights = () if self.weights is None else (self.weights,)
+        return (self.target, self.sensitive, *weights, *self.drop)
+
 
 def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the table and the flags that give its columns their roles: `file` and `flags`."""
 
     @wraps(command)
-    def call(
-        target: str, positive: str | None, sensitive: str, drop: tuple[str, ...],
-        weights: str | None, **given: Any,
-    ) -> Any:  # fmt: skip
-        return command(flags=RoleFlags(target, positive, sensitive, drop, weights), **given)
+    def call(**given: Any) -> Any:
+        flags = RoleFlags(**{each.name: given.pop(each.name) for each in fields(RoleFlags)})
+        return command(flags=flags, **given)
 
     return together(
         click.argument("file", type=ANY_PATH),
@@ -95,13 +94,13 @@ confidence = click.option("--confidence", default=0.95, show_default=True,
 def jobs(default: int) -> Option:
     """Return the option for the number of processes."""
     return click.option(
-        "--jobs", "n_jobs", type=int, callback=parse_jobs, default=default, show_default=True,
+        "--jobs", "n_jobs", type=int, callback=check_jobs, default=default, show_default=True,
         help="Processes of the bootstrap; -1: one per core.",
     )  # fmt: skip
 
 
 def limits(verb: str, otherwise: str = "") -> Option:
-    """Return the options that limit the choice of a strength; a verb says what is done with it."""
+    """Return the options that limit the choice of a strength; their help begins with the verb."""
     return together(
         click.option("--max-direct-effect", type=click.FloatRange(min=0), metavar="ε",
                      help=f"{verb} the smallest strength that leaves at most this."),

@@ -12,7 +12,6 @@ import click
 
 from ..extras import load
 from ..files import check_writable
-from .console import Steps
 
 
 def check_installed(packages: Sequence[str], extra: str) -> None:
@@ -69,16 +68,3 @@ def interrupts() -> Iterator[Callable[[], None]]:
     finally:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def on_replicate(
-    progress: Steps, stop_if_asked: Callable[[], None], description: str
-) -> Callable[[int, int], None]:
-    """Return what a bootstrap calls after each replicate: stop on Ctrl-C, or count one step."""
-
-    def count(done: int, total: int) -> None:
-        stop_if_asked()
-        progress.describe(description)
-        progress.advance()
-
-    return count

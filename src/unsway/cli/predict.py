@@ -10,11 +10,11 @@ import numpy as np
 
 from .._typing import Floats
 from ..extras import load
-from ..files import check_writable
 from ..models.folder import SavedModel, load_model_folder
 from . import options
 from .console import note, say, steps
 from .flags import split_columns
+from .outputs import places
 from .table_files import check_suffix, plain_columns, read_table, read_text, write_table
 
 
@@ -25,7 +25,7 @@ from .table_files import check_suffix, plain_columns, read_table, read_text, wri
               help="A .csv or .parquet file for the scores.")  # fmt: skip
 @click.option("--column", default="score", show_default=True, help="Name of the scores.")
 @click.option("--keep", multiple=True, metavar="COLUMN,…",
-              help="Columns of FILE to write beside the scores; may be given again.")  # fmt: skip
+              help="Columns of FILE to write with the scores; may be given again.")  # fmt: skip
 @options.quiet
 def predict(
     model: Path, file: Path, output: Path, column: str, keep: tuple[str, ...], quiet: bool
@@ -37,12 +37,9 @@ def predict(
     +, -, @, a tab or a carriage return and is no number) gets an apostrophe before it.
     """
     check_suffix(output)
-    if output.exists() and file.exists() and output.samefile(file):
-        raise ValueError(f"{output} is the table itself; give another name for the scores")
-    check_writable(output)
-    with steps(3, f"Reading {file.name}", quiet=quiet) as progress:
+    with places([output], file), steps(3, f"Reading {file.name}", quiet=quiet) as progress:
         saved = load_model_folder(model)
-        table = read_table(file, words=text_columns(saved))
+        table = read_table(file, as_text=text_columns(saved))
         kept = split_columns(keep, table.column_names, "--keep")
         if column in kept:
             raise ValueError(f"--keep {column!r} has the name of the scores; choose --column")
@@ -66,7 +63,7 @@ def text_columns(model: SavedModel) -> list[str]:
 def predict_table(model: SavedModel, table: Any) -> tuple[Floats, list[str]]:
     """Return the model's scores, and a note on each column with levels that training did not see.
 
-    Other columns are ignored; the model says which one is missing.
+    Other columns are ignored; the model raises if a column is missing.
     """
     names = [each.name for each in model.features]
     if set(names) <= set(table.column_names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,9 +23,8 @@ from .outputs import check_html
 @click.option("--title", help="What the report is about.")
 @options.quiet
 def report(
-    store: Path, output: Path, max_direct_effect: float | None, max_accuracy_loss: float | None,
-    title: str | None, quiet: bool,
-) -> None:  # fmt: skip
+    store: Path, output: Path, title: str | None, quiet: bool, **limits: float | None
+) -> None:
     """Show the sweep in the folder STORE, made by `unsway frontier`, as one HTML page.
 
     The page opens from disk, asks the network for nothing, and has a slider over the strengths.
@@ -32,18 +32,16 @@ def report(
     check_html(output)
     found = Frontier.load(store)
     check_writable(output)
-    choice = _choose(found, max_direct_effect, max_accuracy_loss, quiet)
+    choice = _choose(found, limits, quiet)
     write_frontier_report(found, output, choice=choice, title=title)
     if not quiet:
         say(f"Report of {len(found.strengths)} strengths: {output}")
 
 
-def _choose(
-    found: Frontier, effect: float | None, loss: float | None, quiet: bool
-) -> Choice | None:
+def _choose(found: Frontier, limits: dict[str, Any], quiet: bool) -> Choice | None:
     """Return the strength to mark; limits that cannot be met are an error, no knee is not."""
-    if effect is not None or loss is not None:
-        return found.select(max_direct_effect=effect, max_accuracy_loss=loss)
+    if any(limit is not None for limit in limits.values()):
+        return found.select(**limits)
     try:
         return found.select("knee")
     except ValueError as error:

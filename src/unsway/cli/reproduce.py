@@ -27,16 +27,14 @@ def reproduce() -> None:
     """Run the paper's experiments and draw its figures."""
 
 
-def parse_strengths(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> tuple[float, ...]:
+def parse_strengths(text: str) -> tuple[float, ...]:
     """Return the strengths a user wrote as ``0,0.5,0.9``, in increasing order, each once."""
-    strengths = sorted(set(options.parse_numbers(context, option, value) or STRENGTHS))
+    strengths = sorted(set(options.parse_numbers(text)))
     try:
         for strength in strengths:
             check_strength(strength)
     except ValueError as error:
-        raise click.BadParameter(f"{value!r}: {error}", context, option) from None
+        raise click.BadParameter(f"{text!r}: {error}") from None
     return tuple(strengths)
 
 
@@ -47,7 +45,8 @@ def sweep_options(folder: str) -> options.Option:
                      show_default=True, help="Folder for figure.svg and figure.png."),
         click.option("--json", "json_file", type=options.NEW_FILE,
                      help="Write every point of the sweep to this file."),
-        click.option("--strengths", callback=parse_strengths, metavar="λ,λ,…",
+        click.option("--strengths", type=parse_strengths, default=",".join(map(str, STRENGTHS)),
+                     metavar="λ,λ,…",
                      help="Strengths λ, such as 0,0.5,0.9. [default: 0 to 0.975 by 0.025]"),
         options.seed,
         options.quiet,
@@ -140,7 +139,7 @@ def run_experiment(
 
 def _show_descents(experiment: SyntheticExperiment) -> None:
     show_table(
-        "Gradient descent with double early stopping, as in the paper, beside the minimum",
+        "Gradient descent with double early stopping, as in the paper, compared with the minimum",
         ("criterion", "λ", "steps", "objective above minimum", "largest coefficient error"),
         [
             (

@@ -18,7 +18,7 @@ from ..files import write_atomically
 #: How the file of a table may end.
 SUFFIXES = (".csv", ".parquet")
 #: How a cell begins that a spreadsheet would run as a formula, and text that is a number after all.
-FORMULA = r"\A[ \n]*[=+\-@\t\r]"
+FORMULA = r"\A([ \n]*[=+\-@\t\r])"
 NUMBER = r"\A\s*[+-]?(\d[\d.,]*|[.,]\d+|(?i:inf|infinity|nan))([eE][+-]?\d+)?%?\s*\z"
 #: A column of text with more levels than this names rows rather than groups of rows.
 MANY_LEVELS = 1_000
@@ -32,14 +32,14 @@ def check_suffix(path: Path) -> str:
     return suffix
 
 
-def read_table(path: Path, *, words: Sequence[str] = ()) -> Any:
+def read_table(path: Path, *, as_text: Sequence[str] = ()) -> Any:
     """Return a file as a pyarrow table with distinct column names and at least one row.
 
     Parameters
     ----------
     path : Path
         A CSV file with a header, in UTF-8, or a Parquet file.
-    words : sequence of str
+    as_text : sequence of str
         Columns of a CSV file to read as text even where every value looks like a number.
     """
     suffix = check_suffix(path)
@@ -49,7 +49,7 @@ def read_table(path: Path, *, words: Sequence[str] = ()) -> Any:
         raise FileNotFoundError(f"{path}: there is no such file")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty")
-    table = _read_csv(path, words) if suffix == ".csv" else _read_parquet(path)
+    table = _read_csv(path, as_text) if suffix == ".csv" else _read_parquet(path)
     names = table.column_names
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -64,13 +64,7 @@ def read_text(path: Path, names: Sequence[str]) -> Any:
     """Return columns as the file has them: of a CSV file every value as its text."""
     if check_suffix(path) == ".parquet":
         return _read_parquet(path).select(list(names))
-    csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
-    options = csv.ConvertOptions(
-        include_columns=list(names),
-        column_types=dict.fromkeys(names, pyarrow.string()),
-        strings_can_be_null=False,
-    )
-    return csv.read_csv(path, convert_options=options)
+    return _read_csv(path, names, include_columns=list(names), strings_can_be_null=False)
 
 
 def write_table(path: Path, table: Any) -> Path:
@@ -91,6 +85,7 @@ def _without_formulas(table: Any) -> Any:
     """Return a table whose text and header no spreadsheet takes for a formula."""
     pyarrow, compute = load("pyarrow", "cli"), load("pyarrow.compute", "cli")
     types = pyarrow.types
+    texts = (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
 
     def safe(column: Any) -> Any:
         kind = column.type
@@ -98,18 +93,10 @@ def _without_formulas(table: Any) -> Any:
             return safe(column.cast(kind.value_type))
         if types.is_string_view(kind):
             return safe(column.cast(pyarrow.string()))
-        text = types.is_string(kind) or types.is_large_string(kind)
-        if not (text or types.is_binary(kind) or types.is_large_binary(kind)):
+        if kind not in texts:
             return column
-        formula = compute.and_not(
-            compute.match_substring_regex(column, FORMULA),
-            compute.match_substring_regex(column, NUMBER),
-        )
-        quote, nothing = (
-            pyarrow.scalar(each if text else each.encode(), kind) for each in ("'", "")
-        )
-        quoted = compute.binary_join_element_wise(quote, column, nothing)
-        return compute.if_else(formula, quoted, column)
+        quoted = compute.replace_substring_regex(column, FORMULA, r"'\1")
+        return compute.if_else(compute.match_substring_regex(column, NUMBER), column, quoted)
 
     names = safe(pyarrow.array(table.column_names, pyarrow.string())).to_pylist()
     return pyarrow.table([safe(column) for column in table.columns], names=names)
@@ -131,7 +118,7 @@ def plain_column(table: Any, name: str) -> tuple[NDArray[Any], int]:
 
 
 def refuse_row_names(table: Any) -> None:
-    """Raise if a column of text tells rows apart: a model folder would list its values."""
+    """Raise if a column of text identifies rows: a model folder would list its values."""
     columns = zip(table.column_names, table.columns, strict=True)
     is_text = load("pyarrow", "cli").types.is_string
     texts = {name: len(column.unique()) for name, column in columns if is_text(column.type)}
@@ -139,7 +126,7 @@ def refuse_row_names(table: Any) -> None:
 
 
 def refuse_many_levels(n_levels: Mapping[str, int], n_rows: int) -> None:
-    """Raise if a column of text has so many levels that they tell rows apart."""
+    """Raise if a column of text has so many levels that they identify rows."""
     for name, levels in n_levels.items():
         if levels > MANY_LEVELS or (levels > 20 and levels > n_rows / 2):
             raise ValueError(
@@ -158,16 +145,15 @@ def _read_parquet(path: Path) -> Any:
         raise ValueError(f"{path} cannot be read as Parquet: {reason}") from error
 
 
-def _read_csv(path: Path, words: Sequence[str]) -> Any:
+def _read_csv(path: Path, as_text: Sequence[str], **options: Any) -> Any:
+    """Return a CSV file as a table, these columns as text."""
     csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
             raise ValueError(f"{path} is a Parquet file; name it .parquet")
-    convert = csv.ConvertOptions(
-        column_types=dict.fromkeys(words, pyarrow.string()),
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
+    nulls = {"strings_can_be_null": True, "quoted_strings_can_be_null": False}
+    types = dict.fromkeys(as_text, pyarrow.string())
+    convert = csv.ConvertOptions(column_types=types, **(nulls | options))
     try:
         return csv.read_csv(path, convert_options=convert)
     except (pyarrow.ArrowException, ValueError) as error:  # its text may quote a row: not shown
@@ -203,12 +189,9 @@ def _plain(name: str, column: Any, pyarrow: Any) -> Any:
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type).cast(pyarrow.string())
     kind = column.type
-    if types.is_boolean(kind):
-        return column.cast(pyarrow.uint8()).cast(pyarrow.float64())
-    if types.is_null(kind) or types.is_integer(kind) or types.is_floating(kind):
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    if number or types.is_boolean(kind) or types.is_null(kind):
         return column.cast(pyarrow.float64(), safe=False)
-    if types.is_decimal(kind):
-        return column.cast(pyarrow.float64())
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return column.cast(pyarrow.string())
     if types.is_binary(kind) or types.is_large_binary(kind):

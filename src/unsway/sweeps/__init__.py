@@ -1,4 +1,4 @@
-"""Many strengths of one estimator: what fairness costs, and which model to take."""
+"""Many strengths of one estimator: their measures, and the choice of one."""
 
 from .measures import MEASURES, PARTS, Point
 from .result import Choice, Frontier

@@ -1,4 +1,4 @@
-"""The checked inputs of a sweep, and a fingerprint to recognise them by."""
+"""The checked inputs of a sweep, and their fingerprint."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import PredefinedSplit
 
 from .._typing import Index
 from ..checks import check_integer, check_number
@@ -45,9 +46,9 @@ class Inputs:
         Threshold, effects (options of `estimate_effects`; None leaves the direct effect out), and
         how the rows are split and encoded.
     fit_rows : array of int
-        Those the estimator is fitted on; a booster holds some of them out itself.
+        Rows the estimator is fitted on; a booster holds some of them out itself.
     train_rows, validation_rows : array of int
-        Those the training figures are of, and those to choose by; None stands for ``eval_set``.
+        Rows of the training measures, and rows to choose by; None if ``eval_set`` is given.
     folds : tuple of pairs of arrays
         With ``cv``, the rows to fit on and to score in each fold.
     """
@@ -77,7 +78,7 @@ class Inputs:
             yield "test", self.test_set, None
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return settings and hashes of the data: a store goes on only if they are the same."""
+        """Return settings and hashes of the data: a store continues only if they are the same."""
         estimator = describe(self.estimator)
         versions = versions_of(engine_of(self.estimator))
         return {
@@ -133,21 +134,21 @@ def check_inputs(
         sample_weight=sample_weight,
         positive_level=getattr(estimator, "positive_level", None),
     )
-    others = [
+    eval_rows, test_rows = (
         None if given is None else check_other_rows(given, name, rows)
         for name, given in (("eval_set", eval_set), ("test_set", test_set))
-    ]
+    )
     everything = np.arange(len(rows))
     inputs = Inputs(
         estimator=estimator,
         rows=rows,
-        eval_set=others[0],
-        test_set=others[1],
+        eval_set=eval_rows,
+        test_set=test_rows,
         settings=settings,
         fit_rows=everything,
         train_rows=everything,
     )
-    return _split(inputs)
+    return inputs if eval_rows is not None else _split(inputs)
 
 
 def _split(inputs: Inputs) -> Inputs:
@@ -155,14 +156,8 @@ def _split(inputs: Inputs) -> Inputs:
     rows, booster, settings = inputs.rows, inputs.estimator, inputs.settings
     seed = settings["random_state"]
     if settings["cv"] is not None:
-        numbers = fold_numbers(rows.X, rows.strata(), settings["cv"], seed)
-        pairs = tuple(
-            (np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold))
-            for fold in range(settings["cv"])
-        )
-        return replace(inputs, folds=pairs, validation_rows=inputs.fit_rows)
-    if inputs.eval_set is not None:
-        return inputs
+        folds = PredefinedSplit(fold_numbers(rows.X, rows.strata(), settings["cv"], seed))
+        return replace(inputs, folds=tuple(folds.split()), validation_rows=inputs.fit_rows)
     if isinstance(booster, BoostedClassifier):
         check_booster(booster)
         train, held = hold_out_rows(
@@ -216,7 +211,7 @@ def engine_of(estimator: Any) -> str | None:
 
 
 def describe(value: Any) -> Any:
-    """Return any setting as JSON can hold it: objects by class and settings, arrays by hash.
+    """Return any setting as JSON: objects by class and settings, arrays by hash.
 
     Examples
     --------

@@ -127,7 +127,7 @@ def tidy_columns(points: Sequence[Point], parts: Sequence[str]) -> dict[str, lis
 
 
 def usable_points(points: Sequence[Point], measures: Sequence[str], part: str) -> tuple[Point, ...]:
-    """Return the points that have these measures, by strength, or say which are missing."""
+    """Return the points that have these measures, by strength; raise if no point has one."""
     fine = [point for point in points if not point.error]
     if not fine:
         raise ValueError("no strength was fitted without an error; see the column error")
@@ -146,10 +146,10 @@ def usable_points(points: Sequence[Point], measures: Sequence[str], part: str) -
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:
-    """The effects of z on the labels, and where among their rows the scores of a part belong.
+    """The effects of z on the labels, and the positions of a part's scores among their rows.
 
-    What is explained belongs to the labels, not to a model: it may be estimated on more rows than
-    the scores are of; the gap of the scores is that of their own rows.
+    The explained difference depends on the labels, not on a model. It may be estimated on more rows
+    than have scores; the gap of the scores is computed on the rows with scores.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class Part:
     rows : Rows
         With X as the estimator takes it.
     objective : Objective, optional
-        What the criterion holds their scores to.
+        The objective of the criterion on these rows.
     judge : Judge, optional
         The effects of z on their labels.
     """
@@ -238,7 +238,7 @@ class Part:
         return found
 
     def describe(self) -> dict[str, Any]:
-        """Return what is known of the rows before any score: counts, gaps, effects of z on y."""
+        """Return facts about the rows that need no score: counts, gaps, effects of z on y."""
         y, z, weights = self.rows.y, self.rows.z, self.rows.weights
         about: dict[str, Any] = {
             "rows": len(y),
@@ -254,14 +254,14 @@ class Part:
 
 
 def fairness_of(objective: Objective, scores: Floats) -> float:
-    """Return what an objective holds scores to; those of exactly 0 and 1 have a margin, too."""
+    """Return the fairness part of an objective; scores of exactly 0 and 1 are clipped."""
     return objective.losses(logit(np.clip(scores, _SMALLEST, 1 - _SMALLEST))).penalty
 
 
 def judge_of(
     rows: Rows, options: Mapping[str, Any], place: str, places: Index | None = None
 ) -> tuple[Judge | None, str | None]:
-    """Return the effects of z on the labels of these rows, or a note that says why not."""
+    """Return the effects of z on the labels of these rows, or a note with the reason for none."""
     try:
         found = estimate_effects(
             rows.X, rows.y, sensitive_features=rows.z, sample_weight=rows.weights, **options

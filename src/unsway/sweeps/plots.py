@@ -13,7 +13,7 @@ from .measures import usable_points
 if TYPE_CHECKING:
     from .result import Choice, Frontier
 
-#: A colour and a marker each: told apart without colour, too.
+#: A colour and a marker for each part, so that the parts differ without colour too.
 _LOOKS = {
     "train": (GREY, "s"),
     "validation": (BLUE, "o"),

@@ -30,9 +30,9 @@ class Choice(Tabular):
     Parameters
     ----------
     rule : str
-        The rule in words.
+        The rule as a sentence.
     part : str
-        The rows the rule looked at.
+        The rows the rule used.
     point, blind : Point
         The chosen strength with all its figures, and the smallest one, to compare with.
     """
@@ -49,12 +49,12 @@ class Choice(Tabular):
 
     @property
     def figures(self) -> Mapping[str, float]:
-        """Figures on the rows the rule looked at: the rule has made use of their chance."""
+        """Measures on the rows the rule used; they are optimistic, since the rule chose by them."""
         return self.point.parts[self.part]
 
     @property
     def test_figures(self) -> Mapping[str, float] | None:
-        """Figures on rows no rule has seen, or None without test rows."""
+        """Measures on the test rows, which no rule uses, or None without test rows."""
         return self.point.parts.get("test")
 
     def _columns(self) -> dict[str, list[Any]]:
@@ -81,7 +81,7 @@ class Choice(Tabular):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Frontier(Tabular):
-    """What every strength costs, and what it leaves of the direct effect.
+    """The measures of every strength: accuracy, fairness and the direct effect left.
 
     Its table, ``to_frame``, has a row per strength and part of the rows.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from ..checks import check_number
 from ..frames import Tabular
 from .inputs import check_inputs, check_strengths
-from .measures import usable_points
+from .measures import Point, usable_points
 from .result import Choice, Frontier
 from .sweep import Callback, Sweep
 
@@ -28,8 +28,8 @@ class Found(Tabular):
     choice : Choice
         The strength that was found, with its figures on validation and test rows.
     reached : bool
-        Whether its direct effect left is as small as was asked for; if not, it is the strength
-        that came nearest.
+        Whether its direct effect left is within the limit; if not, it is the strength that came
+        nearest.
     frontier : Frontier
         Every strength that was tried.
     """
@@ -100,7 +100,7 @@ def seek_strength(
     Returns
     -------
     Found
-        The strength, whether it leaves as little as was asked for, and every strength tried.
+        The strength, whether its direct effect left is within ±ε, and every strength tried.
 
     Examples
     --------
@@ -131,14 +131,15 @@ def seek_strength(
 
     def left(strength: float) -> float:
         is_new = strength not in sweep.known
-        sweep.run([strength])
+        notes = sweep.run([strength]).notes
         tried.append(strength)
+        point = sweep.known[strength]
         if is_new and callback is not None:
-            callback(sweep.known[strength], len(tried), n_most)
-        return _left(sweep, tried)
+            callback(point, len(tried), n_most)
+        return _left(point, notes)
 
     end = _bisect(left, top, max_direct_effect, precision)
-    return _conclude(sweep.result(tried), end, top, max_direct_effect)
+    return _conclude(sweep.result(), end, top, max_direct_effect)
 
 
 def _bisect(left: Callable[[float], float], top: float, epsilon: float, precision: float) -> float:
@@ -158,16 +159,14 @@ def _bisect(left: Callable[[float], float], top: float, epsilon: float, precisio
     return high
 
 
-def _left(sweep: Sweep, tried: list[float]) -> float:
-    """Return what the last strength that was tried leaves, or raise if that is not known."""
-    point = sweep.known[tried[-1]]
+def _left(point: Point, notes: Sequence[str]) -> float:
+    """Return the direct effect left at a strength, or raise if it is not known."""
     if point.error:
         raise RuntimeError(f"the fit at strength {point.strength:g} failed: {point.error}")
     left = point.value(LEFT, PART)
     if math.isnan(left):
         raise ValueError(
-            "the direct effect left could not be estimated on the validation rows: "
-            + "; ".join(sweep.result(tried).notes)
+            f"the direct effect left could not be estimated on the {PART} rows: {'; '.join(notes)}"
         )
     return left
 
@@ -177,7 +176,7 @@ def _conclude(frontier: Frontier, strength: float, top: float, epsilon: float) -
     points = usable_points(frontier.points, (LEFT,), PART)
     point = frontier.point(strength)
     if point.cost(LEFT, PART) > epsilon:
-        point = min(points, key=lambda each: (each.cost(LEFT, PART), each.strength))
+        point = min(points, key=lambda each: each.cost(LEFT, PART))
     reached = point.cost(LEFT, PART) <= epsilon
     rule = f"smallest strength found with |{LEFT}| ≤ {epsilon:g}"
     if not reached:

@@ -1,4 +1,4 @@
-"""A folder that keeps every finished strength, so that a sweep that was stopped can go on.
+"""A folder that keeps every finished strength, so that a stopped sweep can be continued.
 
 ::
 
@@ -85,7 +85,7 @@ class Store:
         return cls(Path(store))
 
     def open(self, fingerprint: Mapping[str, Any]) -> None:
-        """Make the store, or make sure that it is one of this very sweep."""
+        """Make the store, or raise unless it is a store of this sweep."""
         with self._clear_errors():
             self._check_folder()
             if not (self.path / SWEEP).exists():
@@ -127,7 +127,7 @@ class Store:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what the sweep is made of."""
+        """Return the fingerprint of the sweep."""
         path = self.path / SWEEP
         if not path.is_file():
             raise FileNotFoundError(f"{self.path} is no store of a sweep: it has no {SWEEP}")
@@ -148,10 +148,7 @@ class Store:
     def points(self) -> dict[float, Point]:
         """Return every whole entry, by strength; a damaged one is left out with a warning."""
         found = {}
-        folder = self.path / MODELS
-        for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if entry.name.startswith("."):
-                continue
+        for entry in sorted((self.path / MODELS).glob("[!.]*")):
             try:
                 point = _read_entry(entry)
             except (OSError, ValueError, KeyError, TypeError) as error:
@@ -165,7 +162,7 @@ class Store:
         return dict(sorted(found.items()))
 
     def write(self, point: Point, model: Any) -> Point:
-        """Keep a strength; return what is kept, another's if that was there first."""
+        """Store a strength; return the stored point, another process's if that was first."""
         with self._clear_errors():
             target = self._entry(point.strength)
             writing = Path(tempfile.mkdtemp(dir=target.parent, prefix=_WRITING))
@@ -198,7 +195,7 @@ class Store:
     def _entry(self, strength: float) -> Path:
         return self.path / MODELS / repr(float(strength))
 
-    # --- what is known of the sweep --------------------------------------------------------------
+    # --- notes and facts -------------------------------------------------------------------------
 
     def write_about(self, about: Mapping[str, Any]) -> None:
         """Keep notes and facts."""
@@ -253,7 +250,7 @@ def _put(entry: Path, target: Path, point: Point) -> Point:
 
 
 def _read_entry(entry: Path) -> Point:
-    """Return the point of an entry, or say what is wrong with it."""
+    """Return the point of an entry, or raise with what is wrong with it."""
     content = json.loads((entry / ROW).read_text("utf-8"))
     if sha256(_json(content["row"]).encode()).hexdigest() != content["sha256"]:
         raise ValueError(f"the checksum of {ROW} differs")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -49,10 +52,10 @@ def frontier(
     callback: Callback | None = None,
     random_state: int = 0,
 ) -> Frontier:
-    """Fit an estimator at many strengths, and measure what each costs and what it leaves.
+    """Fit an estimator at many strengths, and measure accuracy and fairness of each.
 
     The criterion is fitted once (once per fold). Boosters share the pre-training of all strengths
-    above .3 and give the very models of independent fits; a logistic regression starts each
+    above .3 and give the same models as independent fits; a logistic regression starts each
     strength from the one below.
 
     Parameters
@@ -80,7 +83,7 @@ def frontier(
         Turns X into what the estimator takes, such as one-hot columns for a linear model; the
         criterion and the effects see X as it is.
     store : path, default=None
-        Folder that keeps every finished strength; the same call goes on from it.
+        Folder that keeps every finished strength; the same call continues from it.
     n_jobs : int, default=None
         Workers, through joblib: its backends (processes, threads, Dask) are chosen with
         ``joblib.parallel_config``. Each takes a block of strengths.
@@ -159,7 +162,7 @@ class Sweep:
         n_jobs: int | None = None,
         callback: Callback | None = None,
     ) -> Frontier:
-        """Fit the strengths that are missing or failed before, and return all of them."""
+        """Fit the strengths that are missing or failed before, and return all that are known."""
         missing = [strength for strength in strengths if strength not in self.known]
         done = len(strengths) - len(missing)
         for point, model in self._fit(missing, n_jobs):
@@ -169,14 +172,13 @@ class Sweep:
             done += 1
             if callback is not None:
                 callback(point, done, len(strengths))
-        return self.result(strengths)
+        return self.result()
 
-    def result(self, strengths: Sequence[float]) -> Frontier:
-        """Return these strengths, which are known, and what else the store holds."""
-        more = set(self.known) if self.store is not None else set()
+    def result(self) -> Frontier:
+        """Return all strengths that were fitted here or that the store holds."""
         about = self._about()
         return Frontier(
-            points=tuple(self.known[strength] for strength in sorted({*more, *strengths})),
+            points=tuple(self.known[strength] for strength in sorted(self.known)),
             parts=about["parts"],
             notes=tuple(about["notes"]),
             fingerprint=self.fingerprint,
@@ -230,7 +232,7 @@ class Sweep:
         return self._job
 
     def _parts(self, fitted: FittedCriterion | None) -> Iterator[Part]:
-        """Yield training, validation and test rows with what judges them."""
+        """Yield training, validation and test rows with their objectives and effects."""
         inputs, effects = self.inputs, self.inputs.settings["effects"]
         for name, rows, chosen in inputs.parts():
             here = rows if chosen is None else rows.take(chosen)
@@ -272,7 +274,7 @@ class Job:
     inputs : Inputs
         With X as the estimator takes it, and the estimator with its fitted criterion.
     criterion : Criterion
-        As it was before it was fitted, for the models: what was fitted knows the rows.
+        The criterion before it was fitted, for the models: a fitted one holds the rows.
     fold_criteria : tuple of FittedCriterion or None
         By fold.
     parts : tuple of Part
@@ -341,7 +343,7 @@ class Job:
         return point, model
 
     def _out_of_fold(self, paths: Sequence[Path], strength: float) -> dict[str, Floats]:
-        """Return the scores of the rows to choose by where folds give them."""
+        """Return the out-of-fold scores of the rows to choose by, where there are folds."""
         rows = self.inputs.rows
         scores = np.empty(len(rows))
         for path, (_, held) in zip(paths, self.inputs.folds, strict=True):
@@ -359,17 +361,13 @@ def blocks_of(strengths: Sequence[float], workers: int, *, warm: bool) -> list[l
     """
     if not warm:
         return [list(strengths[start::workers]) for start in range(workers)]
-    quarters = np.searchsorted(QUARTERS, strengths, "right")
-    return [
-        [s for s, number in zip(strengths, quarters, strict=True) if number == quarter]
-        for quarter in np.unique(quarters)
-    ]
+    return [list(block) for _, block in groupby(strengths, partial(bisect_right, QUARTERS))]
 
 
 def fit_at(criterion: Any, rows: Rows, chosen: Index) -> FittedCriterion | None:
     """Return a criterion at some of the rows, fitted on them unless it was fitted before.
 
-    None if the estimator has no criterion of ours: then every fit makes its own.
+    None if the estimator takes no criterion.
     """
     if isinstance(criterion, FittedCriterion):
         return fit_criterion(criterion, rows).take(chosen)
