@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from ...core.schedule import Run
 from ...tables import CodedTable
 from ..margins import class_probabilities, likelier_class, show_steps
 from ..objectives import check_learning_rate
+from ..replay import Replay
 from ..training import (
     Part,
     check_settings,
@@ -279,13 +281,16 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         with seeded(seed, device):
             training = self._training(train, validation, (inputs, validation_inputs), device)
             show = show_steps(self.callback, progress=self.progress, unit="epoch")
+            replay = Replay(training)
             if self.checkpoint is not None:
                 settings = self.get_params(deep=False)
                 known = {name: settings[name] for name in settings if name not in _WITHOUT_EFFECT}
                 mark = fingerprint(training, known, train.rows.weights)
-                show = Checkpoint(self.checkpoint, mark).resume(training, show)
+                checkpoint = Checkpoint(self.checkpoint, mark)
+                replay = checkpoint.resume(training)
+                show = replay.after_step(partial(checkpoint.save, training, replay.losses), show)
             schedule = SCHEDULE if self.schedule is None else self.schedule
-            run = drive(schedule, training, training.validation, self.strength_, show)
+            run = drive(schedule, replay, training.validation, self.strength_, show)
         self._keep(training, run)
 
     def _training(

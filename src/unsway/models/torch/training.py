@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Floats
-from ...core import Losses, Objective, Step
+from ...core import Losses, Objective
 from ...files import check_writable, write_atomically
+from ..replay import Replay
 from .engine import Module, torch
 from .loss import FairLoss
 
@@ -34,11 +35,7 @@ FILE = "training.pt"
 
 @dataclass
 class Training:
-    """A module with its rows, its loss and its optimiser; what it did is in ``history``.
-
-    After `restore` the steps of the checkpoint are not taken again: the schedule, which decides by
-    the losses alone, gets the recorded ones until it is where it was.
-    """
+    """A module with its rows, its loss and its optimiser; what it did is in ``history``."""
 
     module: Module
     optimizer: Any
@@ -51,15 +48,10 @@ class Training:
     epochs: int = 0
     history: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     kept: State | None = None
-    _evaluations: list[Losses] = field(default_factory=list)
-    _looked: int = 0
-    restored: int = 0
 
     def step(self, strength: float) -> None:
         """Train for an epoch at this λ, in batches of much the same size."""
         self.epochs += 1
-        if self.epochs <= self.restored:
-            return
         self.loss.strength = strength
         self.module.train()
         n_rows = len(self.target)
@@ -77,12 +69,6 @@ class Training:
 
     def evaluate(self) -> Losses:
         """Return both losses on the rows to stop by."""
-        self._looked += 1
-        if self._looked > len(self._evaluations):
-            self._evaluations.append(self._evaluate())
-        return self._evaluations[self._looked - 1]
-
-    def _evaluate(self) -> Losses:
         margin = margins(self.module, self.validation_inputs)
         penalty, losses = self.validation.penalty, self.validation.losses(margin)
         scores, _ = self.validation.loss.mean(margin)
@@ -95,8 +81,7 @@ class Training:
 
     def snapshot(self) -> int:
         """Keep a copy of the module's state, and return the number of epochs."""
-        if self.epochs >= self.restored:
-            self.kept = deepcopy(self.module.state_dict())
+        self.kept = deepcopy(self.module.state_dict())
         return self.epochs
 
     def _record(self, rows: str, statistics: dict[str, float], **more: float) -> None:
@@ -116,20 +101,18 @@ class Training:
             "generators": _generators(self.target.device),
             "scores": None if running is None else [running.table, running.sums],
             "kept": self.kept,
-            "evaluations": [[loss.utility, loss.penalty] for loss in self._evaluations],
             "history": self.history,
         }
 
     def restore(self, state: State) -> None:
-        """Return to a ``state``, before the schedule takes its first step."""
+        """Return to a ``state``."""
         self.module.load_state_dict(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.loss.running is not None:
             self.loss.running.table.copy_(state["scores"][0])
             self.loss.running.sums.copy_(state["scores"][1])
         self.kept, self.history = state["kept"], state["history"]
-        self._evaluations = [Losses(*pair) for pair in state["evaluations"]]
-        self.restored = state["epochs"]
+        self.epochs = state["epochs"]
         _set_generators(state["generators"], self.target.device)
 
 
@@ -148,24 +131,21 @@ class Checkpoint:
         self.path = Path(folder) / FILE
         self.fingerprint = fingerprint
 
-    def resume(
-        self, training: Training, show: Callable[[Step], None] | None
-    ) -> Callable[[Step], None]:
-        """Bring a fresh training to where it was left, and return what to call after each epoch.
-
-        That writes the state, then calls ``show``; epochs that were restored are left out.
-        """
+    def resume(self, training: Training) -> Replay:
+        """Bring a fresh training to where it was left, if it was begun."""
         check_writable(self.path)
-        if self.path.exists():
-            training.restore(self._read(training))
+        if not self.path.exists():
+            return Replay(training)
+        state = self._read(training)
+        training.restore(state)
+        return Replay(training, training.epochs, [Losses(*pair) for pair in state["evaluations"]])
 
-        def save_and_show(step: Step) -> None:
-            if step.number > training.restored:
-                self._save(training)
-                if show is not None:
-                    show(step)
-
-        return save_and_show
+    def save(self, training: Training, losses: list[Losses]) -> None:
+        """Write the present state over the last one, at once."""
+        state = {**training.state(), "evaluations": [[*astuple(each)] for each in losses]}
+        buffer = io.BytesIO()
+        torch.save({"fingerprint": self.fingerprint, "training": state}, buffer)
+        write_atomically(self.path, buffer.getvalue())
 
     def _read(self, training: Training) -> State:
         try:
@@ -179,12 +159,6 @@ class Checkpoint:
                 "another folder"
             )
         return dict(state["training"])
-
-    def _save(self, training: Training) -> None:
-        """Write the present state over the last one, at once."""
-        buffer = io.BytesIO()
-        torch.save({"fingerprint": self.fingerprint, "training": training.state()}, buffer)
-        write_atomically(self.path, buffer.getvalue())
 
 
 def fingerprint(training: Training, settings: dict[str, Any], weights: NDArray[Any] | None) -> str:
