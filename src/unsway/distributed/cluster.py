@@ -8,7 +8,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -83,7 +83,7 @@ class Job:
         """Run one task per worker, and return the model of one of them."""
         distributed = load("distributed", "dask")
         held = self.partitions.by_worker(client)
-        faults = Faults(self.faults.folder, self.faults.every, self.partitions.n_rows)
+        faults = replace(self.faults, n_rows=self.partitions.n_rows)
         with (
             distributed.MultiLock(names=sorted(held), client=client),
             _steps(client, on_step) as (topic, drain),
@@ -132,8 +132,7 @@ def _fit_on_worker(
         model.n_jobs = int(worker.state.nthreads)
 
     def report(step: Step) -> None:
-        losses = (step.losses.utility, step.losses.penalty)
-        worker.log_event(topic, (step.number, step.phase, step.strength, *losses))
+        worker.log_event(topic, astuple(step))
 
     if topic is not None:
         model.callback = report
@@ -165,14 +164,13 @@ def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[]
     drain()
     if all(task.status == "finished" for task in tasks):
         return
-    deadline = time.monotonic() + _GRACE_SECONDS
-    while time.monotonic() < deadline:  # the others' errors, or the news that a worker is gone
+    errors: list[BaseException] = []
+    for _ in _looks(_GRACE_SECONDS):  # for the others' errors, or the news that a worker is gone
         errors = [task.exception() for task in tasks if task.status == "error"]
         ours = [error for error in errors if not _is_about_others(error)]
         if ours:
             raise ours[0]
         _check_present(client, workers)
-        time.sleep(_LOOK_SECONDS)
     raise errors[0] if errors else WorkerLostError("the tasks on the workers were cancelled")
 
 
@@ -183,18 +181,14 @@ def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
     minutes later: its nanny restarts it, and Dask computes again what it held. Where all still
     train, nothing is wrong with the workers, and none is restarted.
     """
-    deadline = time.monotonic() + _GRACE_SECONDS
-    while True:
+    waiting: list[str] = []
+    for _ in _looks(_GRACE_SECONDS):
         pending = {worker for worker, task in tasks.items() if task.status == "pending"}
         waiting = sorted(pending & workers_of(client))
-        if len(waiting) == len(tasks):
+        if not waiting or len(waiting) == len(tasks):
             return
-        if not waiting or time.monotonic() > deadline:
-            break
-        time.sleep(_LOOK_SECONDS)
-    if waiting:
-        with suppress(ValueError):  # without a nanny it must wait
-            client.restart_workers(waiting, timeout=_RESTART_SECONDS, raise_for_error=False)
+    with suppress(ValueError):  # without a nanny it must wait
+        client.restart_workers(waiting, timeout=_RESTART_SECONDS, raise_for_error=False)
 
 
 def _is_about_others(error: BaseException) -> bool:
@@ -220,10 +214,17 @@ def workers_of(client: Any) -> set[str]:
 
 def wait_for_a_worker(client: Any) -> None:
     """Wait until the cluster has a worker, for a minute at most."""
-    deadline = time.monotonic() + _RESTART_SECONDS
-    while not workers_of(client):
-        if time.monotonic() > deadline:
-            raise WorkerLostError(f"no Dask worker came back within {_RESTART_SECONDS:.0f} seconds")
+    for _ in _looks(_RESTART_SECONDS):
+        if workers_of(client):
+            return
+    raise WorkerLostError(f"no Dask worker came back within {_RESTART_SECONDS:.0f} seconds")
+
+
+def _looks(seconds: float) -> Iterator[None]:
+    """Yield every half second until this many seconds have passed."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        yield
         time.sleep(_LOOK_SECONDS)
 
 
@@ -239,8 +240,8 @@ def _steps(
 
     def drain() -> None:
         while reported:
-            number, phase, strength, *losses = reported.popleft()
-            on_step(Step(number, phase, strength, Losses(*losses)))
+            *about, losses = reported.popleft()
+            on_step(Step(*about, Losses(*losses)))
 
     client.subscribe_topic(topic, lambda event: reported.append(event[1]))
     try:

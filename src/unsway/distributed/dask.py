@@ -273,15 +273,15 @@ def _predict_lazily(X: Any, classifier: FairDaskXGBClassifier, method: str) -> A
     if not load("dask", "dask").is_dask_collection(X):
         return getattr(model, method)(X)
     if hasattr(X, "map_partitions"):
-        nothing = load("pandas", "dask").RangeIndex(0).to_frame()
-        meta = _predict_frame(nothing, model, method)
+        meta = _predict_frame(load("pandas", "dask").RangeIndex(0).to_frame(), model, method)
         return X.map_partitions(_predict_frame, model, method, meta=meta)
-    wide = method == "predict_proba"
+    nothing = _predict_block(np.zeros((0, 1)), model, method)
+    wide = nothing.ndim == 2
     return X.map_blocks(
         _predict_block,
         model,
         method,
-        dtype=model.classes_.dtype if method == "predict" else np.float64,
+        dtype=nothing.dtype,
         chunks=(X.chunks[0], (2,)) if wide else (X.chunks[0],),
         drop_axis=None if wide else 1,
     )
