@@ -186,7 +186,7 @@ def test_a_bad_column_is_refused_by_its_name(spoil, message, tmp_path, monkeypat
         ({}, {"criterion_rows": 0}, "criterion_rows must be an integer of at least 1; got 0"),
         ({"params": {"tree_method": "exact"}}, {}, "trains with 'hist' alone"),
         ({"positive_level": 7}, {}, "positive_level=7 is not a level"),
-        ({}, {"sample_weight": "x0"}, "column 'x0': sample_weight has .* negative values"),
+        ({}, {"sample_weight": "x0"}, "sample_weight column 'x0' has .* negative values"),
     ],
 )
 def test_a_bad_argument_is_refused(settings, given, message, tmp_path):

@@ -152,10 +152,7 @@ class ParquetRows:
     def weights(self, name: str) -> Floats | None:
         """Return a column of weights."""
         parts = [_numbers(name, table.column(name)) for _, table in self.batches([name])]
-        try:
-            return check_weights(np.concatenate(parts), self.n_rows)
-        except ValueError as error:
-            raise ValueError(f"column {name!r}: {error}") from None
+        return check_weights(np.concatenate(parts), self.n_rows, role=f"sample_weight column {name!r}")
 
     def take(self, chosen: NDArray[np.bool_]) -> Any:
         """Return the covariates of the chosen rows as one pyarrow table."""

@@ -36,22 +36,20 @@ class BoostedPath:
 
     Strengths above the schedule's ``pretrain_strength`` start from one pre-training, forked for
     each, as long as the fork is in the state the pre-training ended in and nothing is random.
+
+    Parameters
+    ----------
+    model : BoostedClassifier
+        The booster; its own strength is not used.
+    *rows
+        X, y, sensitive_features, sample_weight and eval_set, as in its ``fit``.
     """
 
-    def __init__(
-        self,
-        model: BoostedClassifier,
-        X: Any,
-        y: Any,
-        sensitive_features: Any,
-        sample_weight: Any = None,
-        eval_set: Any = None,
-    ) -> None:
+    def __init__(self, model: BoostedClassifier, *rows: Any) -> None:
         self._model = copy(model)
         self._schedule = Schedule() if model.schedule is None else model.schedule
         check_booster(self._model)
-        given = (X, y, sensitive_features, sample_weight, eval_set)
-        self._start = start(self._model, *prepare(self._model, *given, strength=None))
+        self._start = start(self._model, *prepare(self._model, *rows, strength=None))
         self._pretrained: tuple[Boosting, tuple[Step, ...]] | None = None
         self._direct = self._start.validation.shift is not None
         reason = None if self._direct else model.engine.why_not_shared(model.params or {})
@@ -91,22 +89,21 @@ class BoostedPath:
 
 
 class LinearPath:
-    """A logistic regression with its rows: each strength starts from a smaller one's weights."""
+    """A logistic regression with its rows: each strength starts from a smaller one's weights.
+
+    Parameters
+    ----------
+    model : FairLogisticRegression
+        The regression; its own strength is not used.
+    *rows
+        X, y, sensitive_features and sample_weight, as in its ``fit``.
+    """
 
     note: str | None = None
 
-    def __init__(
-        self,
-        model: FairLogisticRegression,
-        X: Any,
-        y: Any,
-        sensitive_features: Any,
-        sample_weight: Any = None,
-    ) -> None:
+    def __init__(self, model: FairLogisticRegression, *rows: Any) -> None:
         self._model = copy(model)
-        self._problem = state_problem(
-            self._model, X, y, sensitive_features, sample_weight, strength=None
-        )
+        self._problem = state_problem(self._model, *rows, strength=None)
         self._weights: dict[float, Floats] = {}
         self.warm = True
 
@@ -118,8 +115,9 @@ class LinearPath:
         """Return the regression fitted at this strength."""
         model = copy(self._model)
         model.strength = model.strength_ = float(strength)
-        below = [known for known in self._weights if known < strength and _same(known, strength)]
-        start = self._weights[max(below)] if below and self.warm else None
+        below = [known for known in self._weights if known < strength]
+        near = self.warm and below and _quarter(max(below)) == _quarter(strength)
+        start = self._weights[max(below)] if near else None
         self._weights[strength] = minimize(model, self._problem, start)
         return model
 
@@ -161,8 +159,6 @@ def strength_path(
     return PlainPath(model, *rows)
 
 
-def _same(first: float, second: float) -> bool:
-    """Return whether two strengths lie in the same quarter."""
-    return int(np.searchsorted(QUARTERS, first, "right")) == int(
-        np.searchsorted(QUARTERS, second, "right")
-    )
+def _quarter(strength: float) -> int:
+    """Return in which quarter of [0, 1] a strength lies."""
+    return int(np.searchsorted(QUARTERS, strength, "right"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from typing import Any, Self
@@ -272,14 +272,14 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, train: Part, validation: Part) -> None:
         self.inputs_ = NetworkInputs.of(train.rows.X, train.rows.weights)
-        inputs, validation_inputs = (
-            self.inputs_(part.rows.X.matrix) for part in (train, validation)
+        train, validation = (
+            replace(part, rows=part.rows.with_table(self.inputs_(part.rows.X.matrix)))
+            for part in (train, validation)
         )
         seed, device = int(self.random_state), find_device(self.device)
-        order = canonical_order(inputs, train.rows.y, train.rows.z, seed)
-        train, inputs = train.take(order), inputs[order]
+        train = train.take(canonical_order(train.rows.X, train.rows.y, train.rows.z, seed))
         with seeded(seed, device):
-            training = self._training(train, validation, (inputs, validation_inputs), device)
+            training = self._training(train, validation, device)
             show = show_steps(self.callback, progress=self.progress, unit="epoch")
             replay = Replay(training)
             if self.checkpoint is not None:
@@ -293,17 +293,13 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
             run = drive(schedule, replay, training.validation, self.strength_, show)
         self._keep(training, run)
 
-    def _training(
-        self,
-        train: Part,
-        validation: Part,
-        inputs: tuple[NDArray[np.float32], NDArray[np.float32]],
-        device: Any,
-    ) -> Training:
+    def _training(self, train: Part, validation: Part, device: Any) -> Training:
         """Return the module before its first step, with its rows and its loss."""
         module = build(self.module, self.inputs_.width).to(device)
-        train_inputs, validation_inputs = (as_tensor(each, module, device) for each in inputs)
-        check_module(module, train_inputs[:2])
+        inputs, validation_inputs = (
+            as_tensor(part.rows.X, module, device) for part in (train, validation)
+        )
+        check_module(module, inputs[:2])
         optimizer = torch.optim.AdamW(
             module.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
         )
@@ -311,8 +307,8 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
             module,
             optimizer,
             FairLoss(train.objective()).to(device),
-            train_inputs,
-            torch.as_tensor(train.rows.y).to(train_inputs),
+            inputs,
+            torch.as_tensor(train.rows.y).to(inputs),
             validation_inputs,
             validation.objective(),
             int(self.batch_size),

@@ -20,7 +20,7 @@ from .checks import (
     warn_of_probabilities,
 )
 from .engine import Module, require_torch, torch
-from .statistics import RecentRows, Reduce, RunningStatistics, batch_rows, device_only
+from .statistics import Batch, RecentRows, Reduce, RunningStatistics, device_only
 
 
 class FairLoss(Module):
@@ -266,10 +266,10 @@ class FairLoss(Module):
             raise ValueError("z must come with each batch, as 0 and 1")
         if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
             raise ValueError("sample_weight must be finite and not negative")
-        here = batch_rows(_host(y), z, weights)
         scores = torch.sigmoid(margin).double()
+        batch = Batch(_host(y), z, _host(scores), row_values, weights)
         shift: Any
-        penalty, mean_weight, shift = recent(scores, here, row_values, keep=self.training)
+        penalty, mean_weight, shift = recent(scores, batch, keep=self.training)
         if weights is not None:
             weights = torch.as_tensor(weights / (mean_weight or 1.0), device=margin.device)
         if shift is not None:

@@ -7,7 +7,7 @@ last of it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,12 +182,26 @@ def device_only(change: Callable[[torch.Tensor], torch.Tensor]) -> Reduce:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A batch with the scores it had when it came."""
+class Batch:
+    """Rows of a stream, with the scores that they had when they came."""
 
-    rows: Rows
-    row_values: Floats | None
+    y: Floats
+    z: Floats
     scores: Floats
+    row_values: Floats | None
+    weights: Floats | None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def rows(self) -> Rows:
+        """Return the rows as a criterion takes them."""
+        return Rows(
+            X=None,
+            outcome=Outcome(values=self.y, loss=LogLoss(), classes=np.array([0, 1])),
+            groups=Groups(codes=self.z.astype(np.uint8), levels=(0, 1)),
+            weights=self.weights,
+        )
 
 
 class RecentRows:
@@ -211,10 +225,10 @@ class RecentRows:
         if hasattr(self.criterion, "check_settings"):
             self.criterion.check_settings()
         self.memory = check_integer(memory, "memory", at_least=1)
-        self.batches: deque[Seen] = deque()
+        self.batches: deque[Batch] = deque()
 
     def __call__(
-        self, scores: torch.Tensor, rows: Rows, row_values: Floats | None, *, keep: bool
+        self, scores: torch.Tensor, newest: Batch, *, keep: bool
     ) -> tuple[torch.Tensor | None, float, Floats | None]:
         """Return R with the slope of these scores, the mean weight of the rows kept, and a shift.
 
@@ -222,52 +236,40 @@ class RecentRows:
         not determine it, as when all are of one group.
         """
         if hasattr(self.criterion, "check_row_values"):
-            self.criterion.check_row_values(row_values)
-        newest = Seen(rows, row_values, scores.detach().cpu().numpy())
+            self.criterion.check_row_values(newest.row_values)
         before = len(self.batches)
-        self.batches.append(newest)
-        together, values, known = _joined(self.batches)
-        if not keep or np.isnan(newest.scores).any():
-            self.batches.pop()
+        together = _joined([*self.batches, newest])
+        if keep and not np.isnan(newest.scores).any():
+            self.batches.append(newest)
         self._forget()
         mean_weight = 1.0 if together.weights is None else float(together.weights.mean())
         try:
-            objective: Objective = self.criterion.objective(together, values)
+            objective: Objective = self.criterion.objective(together.rows(), together.row_values)
         except ValueError:
             if before > 0 and len(together) >= self.memory:
                 raise
             return scores.sum() * 0.0, mean_weight, None
         if objective.shift is not None:
-            return None, mean_weight, objective.shift[-len(rows) :]
-        return _value(objective.penalty, known, scores), mean_weight, None
+            return None, mean_weight, objective.shift[-len(newest) :]
+        return _value(objective.penalty, together.scores, scores), mean_weight, None
 
     def _forget(self) -> None:
-        kept = sum(len(batch.rows) for batch in self.batches)
-        while self.batches and kept - len(self.batches[0].rows) >= self.memory:
-            kept -= len(self.batches.popleft().rows)
+        kept = sum(map(len, self.batches))
+        while self.batches and kept - len(self.batches[0]) >= self.memory:
+            kept -= len(self.batches.popleft())
 
 
-def batch_rows(y: Floats, z: Floats, weights: Floats | None) -> Rows:
-    """Return the rows of a batch that brings its labels, sensitive attribute and weights."""
-    return Rows(
-        X=None,
-        outcome=Outcome(values=y, loss=LogLoss(), classes=np.array([0, 1])),
-        groups=Groups(codes=z.astype(np.uint8), levels=(0, 1)),
-        weights=weights,
-    )
-
-
-def _joined(batches: deque[Seen]) -> tuple[Rows, Floats | None, Floats]:
-    """Return the rows of all batches, their values and their scores."""
+def _joined(batches: Sequence[Batch]) -> Batch:
+    """Return all batches as one; without weights of its own, a batch counts one for each row."""
     y, z, scores = (
-        np.concatenate(parts)
-        for parts in zip(*((b.rows.y, b.rows.z, b.scores) for b in batches), strict=True)
+        np.concatenate([getattr(batch, name) for batch in batches]) for name in ("y", "z", "scores")
     )
     weights = None
-    if any(batch.rows.weights is not None for batch in batches):
-        weights = np.concatenate([_weights(batch.rows) for batch in batches])
+    if any(batch.weights is not None for batch in batches):
+        known = (np.ones(len(each)) if each.weights is None else each.weights for each in batches)
+        weights = np.concatenate([*known])
     values = [batch.row_values for batch in batches if batch.row_values is not None]
-    return batch_rows(y, z, weights), np.concatenate(values) if values else None, scores
+    return Batch(y, z, scores, np.concatenate(values) if values else None, weights)
 
 
 def _value(penalty: Penalty, known: NDArray[Any], scores: torch.Tensor) -> torch.Tensor:
@@ -279,7 +281,3 @@ def _value(penalty: Penalty, known: NDArray[Any], scores: torch.Tensor) -> torch
     drawn = slope_of(newest.T @ scores, newest.sum(0), matrix.sum(0), scores.shape[0])
     value: torch.Tensor = penalty.distance.value(statistics + (drawn - drawn.detach())[:-1])
     return value
-
-
-def _weights(rows: Rows) -> Floats:
-    return np.ones(len(rows)) if rows.weights is None else rows.weights
