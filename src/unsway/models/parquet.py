@@ -152,7 +152,8 @@ class ParquetRows:
     def weights(self, name: str) -> Floats | None:
         """Return a column of weights."""
         parts = [_numbers(name, table.column(name)) for _, table in self.batches([name])]
-        return check_weights(np.concatenate(parts), self.n_rows, role=f"sample_weight column {name!r}")
+        role = f"sample_weight column {name!r}"
+        return check_weights(np.concatenate(parts), self.n_rows, role=role)
 
     def take(self, chosen: NDArray[np.bool_]) -> Any:
         """Return the covariates of the chosen rows as one pyarrow table."""
