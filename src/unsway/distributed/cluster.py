@@ -90,10 +90,11 @@ class Job:
         ):
             arguments = client.run_on_scheduler(start_tracker, len(held), _host(client))
             self.model.callback, self.model.progress = None, False
-            fit = partial(_fit_on_worker, self.model, self.nuisances, faults, topic)
+            fit = partial(fit_here, nuisances=self.nuisances, faults=faults)
+            task = partial(_fit_on_worker, fit, self.model, topic)
             tasks = [
                 client.submit(
-                    fit,
+                    task,
                     {**arguments, "dmlc_task_id": f"{number:06d}"},
                     train,
                     evaluation if self.partitions.evaluation is not None else None,
@@ -118,9 +119,8 @@ class Job:
 
 
 def _fit_on_worker(
+    fit: Callable[..., FairXGBClassifier],
     model: FairXGBClassifier,
-    nuisances: NuisanceSettings | None,
-    faults: Faults,
     topic: str | None,
     arguments: Mapping[str, Any],
     train: list[list[Any]],
@@ -139,13 +139,8 @@ def _fit_on_worker(
     context = load("xgboost.collective", "xgboost").CommunicatorContext
     with warnings.catch_warnings(record=True) as caught, context(**arguments):
         warnings.simplefilter("always", UserWarning)
-        fitted = fit_here(
-            model,
-            [Part(*part) for part in train],
-            eval_parts=None if evaluation is None else [Part(*part) for part in evaluation],
-            nuisances=nuisances,
-            faults=faults,
-        )
+        eval_parts = None if evaluation is None else [Part(*part) for part in evaluation]
+        fitted = fit(model, [Part(*part) for part in train], eval_parts=eval_parts)
     fitted.callback = None
     return fitted, [(str(each.message), each.category) for each in caught]
 

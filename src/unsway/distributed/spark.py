@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -79,26 +79,22 @@ def fit_on_spark(
     if n_rows == 0:
         raise ValueError("the data frame has no rows")
     faults = Faults(checkpoint, checkpoint_every, n_rows)
-    task = partial(_fit_partition, fresh, chosen, roles, nuisances, faults)
+    fit = partial(fit_here, fresh, nuisances=nuisances, faults=faults)
+    task = partial(_fit_partition, fit, chosen, roles)
     [row] = rows.mapInPandas(task, "model binary", barrier=True).collect()
     fitted: FairXGBClassifier = pickle.loads(bytes(row["model"]))  # noqa: S301  # our own task's
     return fitted
 
 
 def _fit_partition(
-    model: FairXGBClassifier,
-    features: list[str],
-    roles: list[str],
-    nuisances: NuisanceSettings | None,
-    faults: Faults,
-    batches: Iterator[Any],
+    fit: Callable[..., Any], features: list[str], roles: list[str], batches: Iterator[Any]
 ) -> Iterator[Any]:
     """Do the work of one task of the barrier stage; the first task yields the model."""
     context = load("pyspark", "spark").BarrierTaskContext.get()
     parts = [Part(batch[features], *(batch[name] for name in roles)) for batch in batches]
     communicator = load("xgboost.collective", "xgboost").CommunicatorContext
     with communicator(**_tracker_arguments(context)):
-        fitted = fit_here(model, parts, nuisances=nuisances, faults=faults)
+        fitted = fit(parts)
     if context.partitionId() == 0:
         yield load("pandas", "spark").DataFrame({"model": [pickle.dumps(fitted)]})
 

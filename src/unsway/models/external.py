@@ -112,10 +112,9 @@ def fit_rows(
             for inside in (~held, held)
         )
         params = engine_params(BoosterSettings.of(model))
-        first = training_matrix(params, feed_of(files, model.table_, ~held, rows.weights))
-        other = training_matrix(
-            params, feed_of(files, model.table_, held, rows.weights), bins_of=first
-        )
+        feeds = [feed_of(files, model.table_, inside, rows.weights) for inside in (~held, held)]
+        first = training_matrix(params, feeds[0])
+        other = training_matrix(params, feeds[1], bins_of=first)
         derivatives = BoostingDerivatives(train, model.curvature, learning_rate(model))
         grower = XGBoostGrower(params, first, other)
         train_booster(model, Boosting(grower, derivatives, validation))
