@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from ..core import Losses
 from ..files import write_atomically
@@ -77,8 +73,3 @@ class Checkpoint:
         """Remove the file: the training has ended."""
         if self._collective.rank == 0:
             self._path.unlink(missing_ok=True)
-
-
-def fingerprint(rows: np.uint64, settings: dict[str, Any]) -> str:
-    """Return a digest of rows and settings, from which no row can be read."""
-    return hashlib.sha256(json.dumps([int(rows), settings], default=repr).encode()).hexdigest()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ from ..models.training import Part as TrainingPart
 from ..models.training import criterion_of, drive, fit_for
 from ..models.xgboost import FairXGBClassifier
 from ..rows import Rows
-from .checkpoint import Checkpoint, fingerprint
+from .checkpoint import Checkpoint
 from .collective import Collective
 from .nuisances import NuisanceSettings, SharedFitting
 from .rows import Layout, Part, check_everywhere, read_facts, refuse_copies_of_z, ties_of
@@ -247,7 +249,8 @@ class Worker:
             "random_state": model.random_state,
             "n_rows": model.n_rows_,
         }
-        return fingerprint(total, settings)
+        described = json.dumps([int(total), settings], default=repr)
+        return hashlib.sha256(described.encode()).hexdigest()
 
 
 def _check_settings(model: FairXGBClassifier) -> None:

@@ -46,10 +46,9 @@ class ParquetRows:
     names: tuple[str, ...]
     words: tuple[str, ...]
     n_rows: int
-    batch_rows: int = BATCH_ROWS
 
     @classmethod
-    def of(cls, files: Any, leave_out: Sequence[str] = (), batch_rows: int = BATCH_ROWS) -> Self:
+    def of(cls, files: Any, leave_out: Sequence[str] = ()) -> Self:
         """Open the files, and refuse columns that are neither numbers nor words."""
         paths = _paths(files)
         schemas, counts = zip(*map(_opened, paths), strict=True)
@@ -69,7 +68,7 @@ class ParquetRows:
         words = tuple(name for name in names if _is_words(name, schemas[0].field(name).type))
         if not sum(counts):
             raise ValueError(f"{paths[0]} has no rows")
-        return cls(paths, names, words, sum(counts), batch_rows)
+        return cls(paths, names, words, sum(counts))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[tuple[slice, Any]]:
         """Yield places and pyarrow tables of some rows, one after the other."""
@@ -77,7 +76,7 @@ class ParquetRows:
         first, chosen = 0, list(self.names if names is None else names)
         for path in self.files:
             with parquet.ParquetFile(path, pre_buffer=False) as file:
-                for batch in file.iter_batches(self.batch_rows, columns=chosen):
+                for batch in file.iter_batches(BATCH_ROWS, columns=chosen):
                     table = pyarrow.Table.from_batches([batch]).select(chosen)
                     yield slice(first, first + len(table)), table
                     first += len(table)
@@ -132,8 +131,7 @@ class ParquetRows:
         for rows, table in self.batches([name]):
             column = table.column(name)
             column = _as_text(column) if _is_words(name, column.type) else column
-            part = column.combine_chunks().dictionary_encode()
-            part = part.combine_chunks() if hasattr(part, "combine_chunks") else part
+            part = column.chunk(0).dictionary_encode()
             levels = part.dictionary.to_pylist()
             missing += part.null_count + sum(level != level for level in levels)
             for level in levels:

@@ -24,8 +24,8 @@ from .loss import FairLoss
 
 #: Rows whose margins are found at once.
 CHUNK = 65_536
-#: Hidden units of the default network, layer by layer.
-HIDDEN = (64, 64)
+#: Units of each hidden layer of the default network.
+HIDDEN = 64
 
 State = dict[str, Any]
 
@@ -183,11 +183,10 @@ def margins(module: Module, inputs: torch.Tensor) -> Floats:
 
 def perceptron(n_inputs: int) -> Module:
     """Return the default network: two hidden layers of 64 units, and a logit."""
-    layers: list[Module] = []
-    for width in HIDDEN:
-        layers += [torch.nn.Linear(n_inputs, width), torch.nn.ReLU()]
-        n_inputs = width
-    return torch.nn.Sequential(*layers, torch.nn.Linear(n_inputs, 1))
+    linear, relu = torch.nn.Linear, torch.nn.ReLU
+    return torch.nn.Sequential(
+        linear(n_inputs, HIDDEN), relu(), linear(HIDDEN, HIDDEN), relu(), linear(HIDDEN, 1)
+    )
 
 
 def build(module: Module | Callable[[int], Module] | None, n_inputs: int) -> Module:
