@@ -17,14 +17,14 @@ FILE_NAME = "training.checkpoint"
 
 
 class Checkpoint:
-    """A file that the first process writes the state of a training to now and then.
+    """A file to which the first process writes the state of a training.
 
     Parameters
     ----------
     folder : Path
-        Where the file is.
+        The folder of the file.
     fingerprint : str
-        Of rows and settings; a file of other ones is refused.
+        Digest of rows and settings; a file of other ones is refused.
     collective : Collective
         The processes; the first reads and writes.
     """
@@ -34,7 +34,7 @@ class Checkpoint:
         self._collective = collective
 
     def resume(self, boosting: Boosting) -> Replay:
-        """Bring a booster before its first round to where the file has it, on all processes."""
+        """Return a training of this booster, resumed on all processes if the file exists."""
         content = b""
         if self._collective.rank == 0 and self._path.exists():
             content = self._path.read_bytes()
@@ -55,7 +55,7 @@ class Checkpoint:
         return Replay(boosting, boosting.rounds, [Losses(**each) for each in state["losses"]])
 
     def save(self, boosting: Boosting, losses: list[Losses]) -> None:
-        """Write the present state over the last one, at once."""
+        """Replace the last state by the present one, atomically."""
         if self._collective.rank != 0:
             return
         state = {

@@ -1,4 +1,4 @@
-"""One training on a Dask cluster: a task per worker, watched from the client."""
+"""One training on a Dask cluster: a task per worker, monitored by the client."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from .rows import Part
 from .tracker import start_tracker
 from .worker import Faults, fit_here
 
-#: What a partition consists of, the last of it optional.
+#: The columns of a partition; the last one is optional.
 ROLES = ("X", "y", "sensitive_features", "sample_weight")
 
 _POLL_SECONDS = 0.05
-_LOOK_SECONDS = 0.5  # between two looks at which workers are there
+_LOOK_SECONDS = 0.5  # between two checks of which workers are connected
 _GRACE_SECONDS = 10.0  # for the scheduler to notice that a worker is gone
 _RESTART_SECONDS = 60.0
 
 
 class WorkerLostError(RuntimeError):
-    """A Dask worker left in the middle of the training."""
+    """A Dask worker was lost during the training."""
 
 
 @dataclass(frozen=True)
 class Partitions:
-    """The partitions as futures, a tuple of roles each, and how many rows they have."""
+    """The partitions as futures, a tuple of roles for each, and their number of rows."""
 
     train: tuple[tuple[Any, ...], ...]
     evaluation: tuple[tuple[Any, ...], ...] | None
@@ -46,7 +46,7 @@ class Partitions:
 
     @classmethod
     def of(cls, client: Any, rows: Sequence[Any], evaluation: Sequence[Any] | None) -> Self:
-        """Compute the partitions where Dask puts them, and check that they fit together."""
+        """Compute the partitions on the workers, and check that they fit together."""
         train = _futures(client, rows)
         other = None if evaluation is None else _futures(client, evaluation)
         n_rows = _check_lengths(client, train, "")
@@ -55,7 +55,7 @@ class Partitions:
         return cls(train, other, n_rows)
 
     def by_worker(self, client: Any) -> dict[str, tuple[list[Any], list[Any]]]:
-        """Return each worker's partitions: those whose X it holds, once they are there."""
+        """Wait for the partitions, and return those of each worker, by where their X is."""
         groups = (self.train, self.evaluation or ())
         _wait([future for group in groups for part in group for future in part])
         held = client.who_has([part[0] for group in groups for part in group])
@@ -72,7 +72,7 @@ class Partitions:
 
 @dataclass(frozen=True)
 class Job:
-    """One training: the settings and the partitions, whoever holds them."""
+    """One training: the settings and the partitions."""
 
     model: FairXGBClassifier
     nuisances: NuisanceSettings | None
@@ -126,7 +126,7 @@ def _fit_on_worker(
     train: list[list[Any]],
     evaluation: list[list[Any]] | None,
 ) -> tuple[FairXGBClassifier, list[tuple[str, type[Warning]]]]:
-    """Train inside a worker; return the model, and the warnings a client should see."""
+    """Train inside a worker; return the model, and the warnings for the client."""
     worker = load("distributed", "dask").get_worker()
     if model.n_jobs is None:
         model.n_jobs = int(worker.state.nthreads)
@@ -146,7 +146,7 @@ def _fit_on_worker(
 
 
 def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[], None]) -> None:
-    """Wait for the tasks; raise what went wrong as soon as it is known."""
+    """Wait for the tasks, and raise an error as soon as it is known."""
     looked = time.monotonic()
     while any(task.status == "pending" for task in tasks):
         drain()
@@ -160,7 +160,7 @@ def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[]
     if all(task.status == "finished" for task in tasks):
         return
     errors: list[BaseException] = []
-    for _ in _looks(_GRACE_SECONDS):  # for the others' errors, or the news that a worker is gone
+    for _ in _looks(_GRACE_SECONDS):  # for other errors, or until a worker is known to be lost
         errors = [task.exception() for task in tasks if task.status == "error"]
         ours = [error for error in errors if not _is_about_others(error)]
         if ours:
@@ -170,11 +170,11 @@ def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[]
 
 
 def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
-    """Restart workers that still wait for one that is gone.
+    """Restart workers that still wait for a lost worker.
 
-    Most fail at once. Sometimes one does not, and would hold its thread until XGBoost gives up,
-    minutes later: its nanny restarts it, and Dask computes again what it held. Where all still
-    train, nothing is wrong with the workers, and none is restarted.
+    Most tasks fail at once. Sometimes one does not, and would block its thread for minutes, until
+    XGBoost gives up. The nanny then restarts this worker, and Dask computes its partitions again.
+    If all tasks still train, the workers are fine and none is restarted.
     """
     waiting: list[str] = []
     for _ in _looks(_GRACE_SECONDS):
@@ -187,7 +187,7 @@ def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
 
 
 def _is_about_others(error: BaseException) -> bool:
-    """Return whether a task failed because another one did, or its worker died."""
+    """Return whether a task failed because of another one, or because its worker died."""
     killed = load("distributed", "dask").KilledWorker
     return isinstance(error, killed) or is_collective_failure(error)
 
@@ -203,7 +203,7 @@ def _check_present(client: Any, workers: set[str]) -> None:
 
 
 def workers_of(client: Any) -> set[str]:
-    """Return the addresses of the workers that the scheduler knows."""
+    """Return the addresses of the connected workers."""
     return set(client.nthreads())
 
 
@@ -216,18 +216,19 @@ def wait_for_a_worker(client: Any) -> None:
 
 
 def _looks(seconds: float) -> Iterator[None]:
-    """Yield every half second until this many seconds have passed."""
+    """Yield at once, then every half second until this many seconds have passed."""
     deadline = time.monotonic() + seconds
+    yield
     while time.monotonic() < deadline:
-        yield
         time.sleep(_LOOK_SECONDS)
+        yield
 
 
 @contextmanager
 def _steps(
     client: Any, on_step: Callable[[Step], None] | None
 ) -> Iterator[tuple[str | None, Callable[[], None]]]:
-    """Yield a topic that workers report steps to, and a function that passes on those reported."""
+    """Yield a topic for the workers' steps, and a function that calls ``on_step`` with new ones."""
     if on_step is None:
         yield None, lambda: None
         return
@@ -235,8 +236,8 @@ def _steps(
 
     def drain() -> None:
         while reported:
-            *about, losses = reported.popleft()
-            on_step(Step(*about, Losses(*losses)))
+            number, phase, strength, losses = reported.popleft()
+            on_step(Step(number, phase, strength, Losses(*losses)))
 
     client.subscribe_topic(topic, lambda event: reported.append(event[1]))
     try:
@@ -246,13 +247,13 @@ def _steps(
 
 
 def _host(client: Any) -> str:
-    """Return the host of the scheduler, where the tracker runs as well."""
+    """Return the host of the scheduler, on which the tracker runs too."""
     address = load("distributed.comm", "dask").get_address_host(client.scheduler.address)
     return str(address) if client.scheduler.address.startswith("tcp") else "127.0.0.1"
 
 
 def _futures(client: Any, collections: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
-    """Return the partitions as futures: one tuple a partition, one future a role."""
+    """Return the partitions as futures: a tuple for each partition, a future for each role."""
     delayed = [np.ravel(np.array(each.to_delayed(), dtype=object)) for each in collections]
     count = len(delayed[0])
     futures = client.compute([piece for pieces in delayed for piece in pieces.tolist()])
@@ -262,7 +263,7 @@ def _futures(client: Any, collections: Sequence[Any]) -> tuple[tuple[Any, ...], 
 
 
 def _wait(futures: Sequence[Any]) -> None:
-    """Wait for partitions, also for those that are computed again after the loss of a worker."""
+    """Wait for partitions, including those computed again after the loss of a worker."""
     load("distributed", "dask").wait(list(futures))
     for future in futures:
         if future.status == "error":
@@ -275,7 +276,7 @@ def _wait(futures: Sequence[Any]) -> None:
 
 
 def _check_lengths(client: Any, parts: Sequence[tuple[Any, ...]], suffix: str) -> int:
-    """Return how many rows there are; raise where a column's partition is of another length."""
+    """Return the number of rows; raise if a column of a partition has another length."""
     lengths = client.gather([client.map(len, part, pure=False) for part in parts])
     for number, counts in enumerate(lengths):
         for role, length in zip(ROLES, counts, strict=False):

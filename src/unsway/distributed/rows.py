@@ -21,7 +21,7 @@ from .collective import Collective
 
 @dataclass(frozen=True)
 class Part:
-    """One partition: a table of covariates and its columns, as `FairXGBClassifier.fit` has them."""
+    """One partition: covariates and columns, as the arguments of `FairXGBClassifier.fit`."""
 
     X: Any
     y: Any
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Facts:
-    """What parts say about the whole table; those of several parts are merged into one."""
+    """Columns, levels and classes in a part, or in several parts after `merge`."""
 
     names: tuple[str, ...] | None = None
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Facts:
 
     @classmethod
     def of(cls, part: Part) -> Self:
-        """Read the facts off a part, or say what is wrong with it."""
+        """Return the facts of a part, or say what is wrong with it."""
         X = check_table(part.X, smallest=0)
         table, weighted = EngineTable.of(X), part.sample_weight is not None
         if part.sensitive_features is None:
@@ -62,7 +62,7 @@ class Facts:
 
     @classmethod
     def merge(cls, facts: Iterable[Self]) -> Self:
-        """Return the facts of all, or say where two contradict each other."""
+        """Return the facts of all parts, or say how two contradict each other."""
         some = [each for each in facts if each.names is not None]
         if not some:
             return cls()
@@ -85,7 +85,7 @@ class Facts:
         for name in levels:
             if name in numeric:
                 raise ValueError(
-                    f"{name!r} holds numbers in some partitions of X and words in others; give "
+                    f"{name!r} holds numbers in some partitions of X and text in others; give "
                     "the column one type in all of them"
                 )
         return cls(
@@ -101,7 +101,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Layout:
-    """What is common to all rows: columns, classes, and the levels of the sensitive attribute.
+    """The columns, classes and sensitive levels of all rows.
 
     ``outcome`` and ``groups`` have one row for each class and each level.
     """
@@ -113,7 +113,7 @@ class Layout:
 
     @classmethod
     def of(cls, facts: Facts, positive_level: Any) -> Self:
-        """Return the layout, or say what the table lacks."""
+        """Return the layout, or say what is missing in the table."""
         if facts.names is None or not facts.classes:
             raise ValueError("X has no rows on any worker")
         outcome = Outcome.labels(_column(facts.classes), len(facts.classes))
@@ -128,7 +128,7 @@ class Layout:
         return cls(table, outcome, groups, bool(facts.weighted))
 
     def rows(self, parts: Sequence[Part], place: str = "") -> tuple[Rows, tuple[Any, ...]]:
-        """Return the rows of all parts, coded alike everywhere, and their tables as given."""
+        """Return the rows of all parts, with the same codes on all processes, and their tables."""
         parts = [replace(part, X=check_table(part.X, smallest=0)) for part in parts]
         filled = [part for part in parts if row_count(part.X)]
         empty = np.empty((0, len(self.table.names)), np.float32)
@@ -151,19 +151,19 @@ class Layout:
 
 
 def ties_of(rows: Rows) -> list[Floats]:
-    """Return the columns that order rows alike in X."""
+    """Return the columns that order rows with equal X."""
     return [rows.y, rows.z] if rows.weights is None else [rows.weights, rows.y, rows.z]
 
 
 def read_facts(parts: Sequence[Part], collective: Collective) -> Facts:
-    """Return what all processes' parts say together."""
+    """Return the facts of the parts of all processes."""
     mine = collective.agree(lambda: Facts.merge(map(Facts.of, parts)))
     texts = collective.texts(json.dumps(mine.__dict__))
     return Facts.merge(Facts(**json.loads(text)) for text in texts)
 
 
 def check_everywhere(rows: Rows, place: str, collective: Collective) -> None:
-    """Raise, on all processes, if a level or a class has no row or no weight among all rows."""
+    """Raise on all processes if a level or a class has no row or no weight among all rows."""
     classes = rows.outcome.classes
     assert classes is not None  # noqa: S101
     weight = np.ones(len(rows)) if rows.weights is None else rows.weights
@@ -183,7 +183,7 @@ def check_everywhere(rows: Rows, place: str, collective: Collective) -> None:
 
 
 def refuse_copies_of_z(rows: Rows, collective: Collective) -> None:
-    """Raise, on all processes, if a column of X is the sensitive attribute, recoded."""
+    """Raise on all processes if a column of X is the sensitive attribute, recoded."""
     table, groups = rows.X, rows.groups
     extremes = level_extremes(table.matrix, groups.codes, len(groups.levels))
     copies = find_copies(collective.largest(extremes))
@@ -232,7 +232,7 @@ def _union(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 def _column(levels: tuple[Any, ...]) -> NDArray[Any]:
-    """Return levels as a column; text and numbers in one column keep their types."""
+    """Return levels as a column; a mixture of text and numbers keeps its types."""
     texts = [isinstance(level, str) for level in levels]
     return np.array(levels, dtype=object if any(texts) and not all(texts) else None)
 

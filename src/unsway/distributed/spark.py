@@ -36,15 +36,14 @@ def fit_on_spark(
 ) -> FairXGBClassifier:
     """Fit a model on a Spark data frame, each partition in the executor that reads it.
 
-    A barrier stage starts one task per partition, all at once, so that the cluster needs as many
-    free slots as there are partitions. The rows are counted first: cache a frame that is costly to
-    compute. When a task fails Spark starts the stage again; with a checkpoint it goes on from the
-    last state written there.
+    A barrier stage starts one task per partition, all at the same time: the cluster needs a free
+    slot for each partition. The rows are counted first; cache a frame that is expensive to compute.
+    If a task fails, Spark starts the stage again; with a checkpoint it resumes from the last state.
 
     Parameters
     ----------
     model : FairXGBClassifier
-        The settings; it is not changed. ``callback`` and ``progress`` are left out.
+        The settings; it is not changed. ``callback`` and ``progress`` are ignored.
     frame : pyspark.sql.DataFrame
         The rows.
     label, sensitive : str
@@ -54,11 +53,11 @@ def fit_on_spark(
     weight : str, optional
         The column of weights.
     n_workers : int, optional
-        Tasks to spread the rows over, by a shuffle; by default the partitions stay as they are.
+        Number of tasks, between which the rows are shuffled; by default one per partition.
     nuisances : NuisanceSettings, optional
         How propensity and outcome means are fitted.
     checkpoint : path, optional
-        A folder that all executors see.
+        A folder that all executors can access.
     checkpoint_every : int, default=10
         Rounds between two writes.
 

@@ -36,18 +36,18 @@ _HOLD_OUT = 1  # so that the hold-out is drawn by another seed than the folds
 
 @dataclass(frozen=True, kw_only=True)
 class Communication:
-    """What this library summed over the processes, in bytes that each process sent.
+    """The sums of this library over the processes, in bytes that each process sent.
 
-    XGBoost's own sums, of the histograms its trees grow by, come on top as they would without it.
+    The sums of XGBoost itself, of its histograms, are not included.
 
     Parameters
     ----------
     setup : int
         Before the first round: levels, propensity and outcome models, the penalty's matrices.
     rounds : int
-        In all rounds together.
+        In all rounds.
     n_rounds : int
-        How many rounds there were.
+        The number of rounds.
     """
 
     setup: int
@@ -62,16 +62,16 @@ class Communication:
 
 @dataclass(frozen=True)
 class Faults:
-    """What to do about processes that die.
+    """How to recover from the loss of a process.
 
     Parameters
     ----------
     folder : path, optional
-        Where the state of the training is written, and read when a run starts again.
+        Where the state of the training is written, and read if a run starts again.
     every : int, default=10
         Rounds between two writes.
     n_rows : int, optional
-        Rows that all processes must have together.
+        The number of rows of all processes, to be checked.
     """
 
     folder: str | Path | None = None
@@ -92,28 +92,28 @@ def fit_here(
 ) -> FairXGBClassifier:
     """Fit a model on the rows of all processes of XGBoost's collective; call it in each of them.
 
-    No row leaves its process. The processes sum K numbers a round for a penalty of K statistics,
-    two or three more for the losses, and before the first round what the criterion needs: all of
-    it independent of the number of rows. Every process returns the same model.
+    No row leaves its process. In each round the processes sum K numbers for a penalty of K
+    statistics and two or three for the losses, and before the first round the sums for the
+    criterion. None of this depends on the number of rows. Every process returns the same model.
 
     Parameters
     ----------
     model : FairXGBClassifier
         The settings, the same in every process; it is not changed.
     parts : Part or iterable of Part
-        The rows here; none at all is fine, as long as some process has rows.
+        The rows of this process; there may be none, as long as some process has rows.
     eval_parts : Part or iterable of Part, optional
-        Rows to stop early by; by default a share of the training rows, chosen by what they hold.
+        Rows for early stopping; by default a share of the training rows, chosen by a hash.
     nuisances : NuisanceSettings, optional
         How propensity and outcome means are fitted.
     faults : Faults, optional
-        Where to keep the state of the training, and how many rows there must be.
+        Where the state of the training is written, and how many rows there must be.
 
     Returns
     -------
     FairXGBClassifier
-        Fitted, with ``communication_``, ``n_workers_``, ``n_rows_`` and ``resumed_at_``, the rounds
-        taken over from a checkpoint, besides its own attributes.
+        Fitted, with the additional attributes ``communication_``, ``n_workers_``, ``n_rows_`` and
+        ``resumed_at_``, the number of rounds taken over from a checkpoint.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def fit_here(
     fresh, collective = clone(model), Collective()
     worker = Worker(fresh, nuisances or NuisanceSettings(), faults or Faults(), collective)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*Empty dataset at worker")  # which is no fault
+        warnings.filterwarnings("ignore", ".*Empty dataset at worker")  # which is no error
         train, validation = worker.prepare(parts, eval_parts)
         boosting = start(fresh, train, validation)
         setup = collective.bytes
@@ -142,7 +142,7 @@ def fit_here(
 
 @dataclass(frozen=True)
 class Worker:
-    """One process of a training: the settings, and the collective it is part of.
+    """One process of a training: the settings, and its collective.
 
     Every process calls the same methods in the same order.
     """
@@ -190,7 +190,7 @@ class Worker:
             save = partial(checkpoint.save, boosting, replay.losses)
             show = replay.after_step(save, show, self.faults.every)
         schedule = Schedule() if model.schedule is None else model.schedule
-        with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
+        with threadpool_limits(1, user_api="blas"):  # BLAS threads slow down the engine's
             run = drive(schedule, replay, boosting.validation, model.strength_, show)
         keep_best(model, boosting, run)
         model.resumed_at_ = replay.n_done
@@ -207,7 +207,7 @@ class Worker:
         self.model.n_rows_ = n_rows
 
     def _describe(self, layout: Layout) -> None:
-        """Note on the model what its columns, classes and levels are."""
+        """Set the columns, classes and levels of the model."""
         model, table = self.model, layout.table
         model.table_, model.n_features_in_ = table, len(table.names)
         model.classes_, model.sensitive_levels_ = layout.outcome.classes, layout.groups.levels
@@ -215,7 +215,7 @@ class Worker:
             model.feature_names_in_ = np.array(table.names, dtype=object)
 
     def _fit_criterion(self, rows: Rows, tables: Sequence[Any]) -> FittedCriterion:
-        """Fit the criterion on all processes' rows; a fitted one is taken to those here."""
+        """Fit the criterion on the rows of all processes; one that is fitted predicts for these."""
         criterion = criterion_of(self.model)
         if isinstance(criterion, FittedCriterion):
             return self.collective.agree(lambda: _at(criterion, tables))
@@ -224,7 +224,7 @@ class Worker:
         return fitted
 
     def _held_out(self, whole: TrainingPart) -> tuple[TrainingPart, TrainingPart]:
-        """Return training rows and hold-out, split by a hash of each row."""
+        """Return training rows and hold-out, chosen by a hash of each row."""
         rows, seed = whole.rows, self.model.random_state * 2 + _HOLD_OUT
         held = draws(rows.X.matrix, ties_of(rows), seed) < self.model.validation_fraction
         parts = whole.take(np.flatnonzero(~held)), whole.take(np.flatnonzero(held))

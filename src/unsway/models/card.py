@@ -1,7 +1,7 @@
-"""A model card people read: what ``card.json`` says, as Markdown.
+"""The model card as Markdown, with the content of ``card.json``.
 
 It follows the headings of Mitchell et al. (2019), "Model cards for model reporting", FAccT, and
-says only what training knew: whoever deploys a model adds its use and its audit.
+contains only what is known after training. Its use and an audit are added when it is deployed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-#: The file beside ``card.json``.
+#: The file with the Markdown, in the folder of ``card.json``.
 MARKDOWN = "card.md"
-#: Names longer than this are cut in the middle; ``card.json`` has them whole.
+#: Names longer than this are shortened in the middle; ``card.json`` has the full names.
 LONGEST = 80
-#: Features listed one by one; more are counted.
+#: The most features that are listed; of the others the card gives the number.
 MOST_FEATURES = 200
 
 _METRICS = {
@@ -34,7 +34,7 @@ _METRICS = {
 
 
 def markdown_card(card: Mapping[str, Any]) -> str:
-    """Return the card of a saved model as Markdown; names come out as text, whatever they hold.
+    """Return the card of a saved model as Markdown; special characters in names are escaped.
 
     Examples
     --------

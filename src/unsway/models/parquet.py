@@ -1,4 +1,4 @@
-"""The rows of Parquet files, a batch at a time: what of a table larger than memory can be held."""
+"""The rows of Parquet files in batches, for tables larger than memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import EngineTable
 
-#: Words with more levels than this name rows rather than groups of rows.
+#: A text column with more levels than this identifies rows rather than groups of rows.
 MOST_LEVELS = 10_000
 #: Rows read at once: 21 MB of single precision for 20 columns.
 BATCH_ROWS = 262_144
@@ -49,7 +49,7 @@ class ParquetRows:
 
     @classmethod
     def of(cls, files: Any, leave_out: Sequence[str] = ()) -> Self:
-        """Open the files, and refuse columns that are neither numbers nor words."""
+        """Open the files, and refuse columns that are neither numbers nor text."""
         paths = _paths(files)
         schemas, counts = zip(*map(_opened, paths), strict=True)
         for path, schema in zip(paths, schemas, strict=True):
@@ -72,7 +72,7 @@ class ParquetRows:
         return cls(paths, names, categories, sum(counts))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[tuple[slice, Any]]:
-        """Yield places and pyarrow tables of some rows, one after the other."""
+        """Yield the positions of some rows and their pyarrow table, batch by batch."""
         parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
         first, chosen = 0, list(self.names if names is None else names)
         for path in self.files:
@@ -83,7 +83,7 @@ class ParquetRows:
                     first += len(table)
 
     def engine_table(self) -> EngineTable:
-        """Return names and levels of the covariates, read off all rows."""
+        """Return names and levels of the covariates, read from all rows."""
         compute = load("pyarrow.compute", "cli")
         found: dict[str, set[str | None]] = {name: set() for name in self.categories}
         for _, table in self.batches(self.categories) if self.categories else ():
@@ -126,7 +126,7 @@ class ParquetRows:
         return Rows(X=None, outcome=outcome, groups=groups, weights=weights)
 
     def coded(self, name: str) -> tuple[NDArray[np.int16], NDArray[Any]]:
-        """Return a column as places among its levels, and the levels; none may be missing."""
+        """Return the position of each row's level, and the levels; no value may be missing."""
         places: dict[Any, int] = {}
         codes, missing = np.zeros(self.n_rows, dtype=np.int16), 0
         for rows, table in self.batches([name]):
@@ -164,12 +164,12 @@ class ParquetRows:
         return pyarrow.concat_tables(parts, promote_options="default").combine_chunks()
 
     def head(self) -> Any:
-        """Return the first batch, for its names."""
+        """Return the first batch."""
         return next(self.batches())[1]
 
 
 def column_names(files: Any) -> list[str]:
-    """Return the columns of the first file, of whatever type."""
+    """Return the names of all columns of the first file."""
     return list(_opened(_paths(files)[0])[0].names)
 
 
@@ -191,7 +191,7 @@ def _paths(files: Any) -> tuple[Path, ...]:
 
 
 def _opened(path: Path) -> tuple[Any, int]:
-    """Return schema and number of rows of a file, without what a writer noted beside them."""
+    """Return schema and number of rows of a file, without its metadata."""
     parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
     try:
         with parquet.ParquetFile(path) as file:

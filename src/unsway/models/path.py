@@ -1,4 +1,4 @@
-"""Many strengths of one estimator on the same rows, with the work they have in common done once."""
+"""Many strengths of one estimator on the same rows, with the common work done once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .engine import InexactForkError
 from .logistic import FairLogisticRegression, minimize, state_problem
 from .training import prepare
 
-#: Warm starts stay within these quarters of the strengths, so that they do not depend on how many
-#: strengths there are in all, or on how they are spread over workers.
+#: Warm starts stay within these quarters of the strengths, so that they do not depend on the number
+#: of strengths, or on their distribution over workers.
 QUARTERS = (0.25, 0.5, 0.75)
 
 
@@ -32,10 +32,10 @@ class Path(Protocol):
 
 
 class BoostedPath:
-    """A booster with its rows: the models are those of independent fits, to the bit.
+    """A booster with its rows: the models equal those of independent fits, to the bit.
 
-    Strengths above the schedule's ``pretrain_strength`` start from one pre-training, forked for
-    each, as long as the fork is in the state the pre-training ended in and nothing is random.
+    Strengths above the schedule's ``pretrain_strength`` share one pre-training, of which each gets
+    a copy, provided that the copy is exact and nothing is random.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ class BoostedPath:
         self._model = copy(model)
         self._schedule = Schedule() if model.schedule is None else model.schedule
         check_booster(self._model)
-        self._start = start(self._model, *prepare(self._model, *rows, strength=None))
+        parts = prepare(self._model, *rows, None)  # no strength: all of them share the criterion
+        self._start = start(self._model, *parts)
         self._pretrained: tuple[Boosting, tuple[Step, ...]] | None = None
         self._direct = self._start.validation.shift is not None
         reason = None if self._direct else model.engine.why_not_shared(model.params or {})
@@ -123,7 +124,7 @@ class LinearPath:
 
 
 class PlainPath:
-    """Any other estimator with a ``strength``: every fit starts anew."""
+    """Any other estimator with a ``strength``: every fit is independent."""
 
     note: str | None = None
 
@@ -150,7 +151,7 @@ def strength_path(
     sample_weight: Any = None,
     eval_set: Any = None,
 ) -> Path:
-    """Return the path of an estimator on these rows; ``eval_set`` is for boosters alone."""
+    """Return the path of an estimator on these rows; only boosters use ``eval_set``."""
     rows = X, y, sensitive_features, sample_weight
     if isinstance(model, BoostedClassifier):
         return BoostedPath(model, *rows, eval_set)

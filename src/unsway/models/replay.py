@@ -13,8 +13,8 @@ from ..core.schedule import Trainable
 class Replay:
     """A training whose first steps were taken by an earlier run.
 
-    A schedule decides by the losses alone. For the steps that are done it gets the recorded losses
-    and nothing is trained, so that it ends up in the state that it was in.
+    A schedule decides by the losses alone. For the steps that are done it gets the recorded losses,
+    and nothing is trained. Afterwards it is in the same state as in the earlier run.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Replay:
             self.training.step(strength)
 
     def evaluate(self) -> Losses:
-        """Return both losses on the rows to stop by, from the record as far as it goes."""
+        """Return both losses on the early-stopping rows, from the record as far as it goes."""
         self._n_evaluations += 1
         if self._n_evaluations > len(self.losses):
             self.losses.append(self.training.evaluate())
@@ -73,9 +73,9 @@ class Replay:
     def after_step(
         self, save: Callable[[], None], show: Callable[[Step], None] | None, every: int = 1
     ) -> Callable[[Step], None]:
-        """Return what a schedule calls after each step: it saves every so often, then shows.
+        """Return a function for a schedule to call after each step: it saves, then shows.
 
-        Steps that were done before are left out.
+        It saves after every ``every``-th step. Steps that were done before are left out.
         """
 
         def after(step: Step) -> None:

@@ -1,4 +1,4 @@
-"""A network without the direct effect of a sensitive attribute, and how it takes a table."""
+"""A network without the direct effect of a sensitive attribute, and its inputs from a table."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the model is trained on or held to; `FairTarget` by default.
+        Fair targets to train on, or a penalty; `FairTarget` by default.
     strength : float, optional
-        λ: the share of the direct effect that fair targets take out, from 0 to 1 and 1 by default;
+        λ: the share of the direct effect that fair targets remove, from 0 to 1 and 1 by default;
         or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 this is plain
         training with the log-loss.
     module : torch.nn.Module or callable, optional
-        The network, of which a copy is trained; or what makes it from the number of inputs. It
-        gives one logit per row. By default two hidden layers of 64 units.
+        The network, of which a copy is trained; or a function that makes it from the number of
+        inputs. It returns one logit per row. By default two hidden layers of 64 units.
     batch_size : int, default=256
         Rows of a mini-batch.
     learning_rate : float, default=0.001
@@ -143,13 +143,13 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         stopping with a ramp and a patience of 10: an epoch is more than a tree. Fair targets are
         trained on at λ from the first epoch.
     validation_fraction : float, default=0.33
-        Share of the rows, of each label and group alike, held out to stop early by.
+        Share of the rows held out for early stopping, the same for each label and group.
     device : str, default="auto"
         Where to train: ``"auto"`` is a GPU where there is one. The fitted module is on the CPU.
     checkpoint : path, optional
-        Folder in which the training is written down after each epoch. A fit that was killed goes
-        on from there to the same model; with other rows or settings it is refused. It holds scores
-        of the training rows, and nothing of z.
+        Folder to which the state of the training is written after each epoch. A fit that was
+        killed resumes from there and ends with the same model; with other rows or settings it is
+        refused. The file contains scores of the training rows, but not z.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
     callback : callable, optional
@@ -171,12 +171,13 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
     history_ : dict
         Per epoch: ``"validation"`` with ``log_loss`` and either ``fair_log_loss``, the log-loss
         against the targets of full strength, or ``penalty`` and the criterion's statistics. A
-        penalty adds ``"train"``, with all but ``log_loss`` as the batches of the epoch left them.
-        At strength 0 a criterion that is not fitted stays so, and ``log_loss`` is all there is.
+        penalty adds ``"train"``, with all but ``log_loss`` at the end of the epoch's batches.
+        At strength 0 a criterion that is not fitted is not estimated, and only ``log_loss`` is
+        recorded.
     strength_ : float
         λ as it was used.
     sensitive_levels_ : tuple
-        What z = 0 and z = 1 stand for.
+        The levels that are z = 0 and z = 1.
 
     References
     ----------

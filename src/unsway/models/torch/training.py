@@ -1,4 +1,4 @@
-"""A network as a schedule drives it: each step is an epoch."""
+"""Training of a network by a schedule: each step is an epoch."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Training:
     kept: State | None = None
 
     def step(self, strength: float) -> None:
-        """Train for an epoch at this λ, in batches of much the same size."""
+        """Train for an epoch at this λ, in batches of about the same size."""
         self.epochs += 1
         self.loss.strength = strength
         self.module.train()
@@ -92,7 +92,7 @@ class Training:
                 series.append(float(value))
 
     def state(self) -> State:
-        """Return all that is needed to go on from here, and nothing of z."""
+        """Return all that is needed to resume from here; z is not part of it."""
         running = self.loss.running
         return {
             "epochs": self.epochs,
@@ -124,7 +124,7 @@ class Checkpoint:
     folder : path
         Where the state is.
     fingerprint : str
-        Stands for the rows and the settings; a state of others is refused.
+        Digest of the rows and the settings; a state of other ones is refused.
     """
 
     def __init__(self, folder: str | PathLike[str], fingerprint: str) -> None:
@@ -132,7 +132,7 @@ class Checkpoint:
         self.fingerprint = fingerprint
 
     def resume(self, training: Training) -> Replay:
-        """Bring a fresh training to where it was left, if it was begun."""
+        """Return a fresh training, brought to the recorded state if there is one."""
         check_writable(self.path)
         if not self.path.exists():
             return Replay(training)
@@ -141,7 +141,7 @@ class Checkpoint:
         return Replay(training, training.epochs, [Losses(*pair) for pair in state["evaluations"]])
 
     def save(self, training: Training, losses: list[Losses]) -> None:
-        """Write the present state over the last one, at once."""
+        """Replace the last state by the present one, atomically."""
         state = {**training.state(), "evaluations": [[*astuple(each)] for each in losses]}
         buffer = io.BytesIO()
         torch.save({"fingerprint": self.fingerprint, "training": state}, buffer)
@@ -173,7 +173,7 @@ def fingerprint(training: Training, settings: dict[str, Any], weights: NDArray[A
 
 
 def margins(module: Module, inputs: torch.Tensor) -> Floats:
-    """Return a module's margins as it predicts: dropout off, no gradient."""
+    """Return a module's margins in eval mode, without a gradient."""
     module.eval()
     chunks = inputs.tensor_split(tuple(range(CHUNK, len(inputs), CHUNK)))
     with torch.no_grad():
@@ -190,7 +190,7 @@ def perceptron(n_inputs: int) -> Module:
 
 
 def build(module: Module | Callable[[int], Module] | None, n_inputs: int) -> Module:
-    """Return a fresh module: the default, a copy of the user's, or what their factory makes."""
+    """Return a fresh module: the default, a copy of a given one, or the result of a function."""
     if module is None:
         return perceptron(n_inputs)
     if isinstance(module, Module):
@@ -242,7 +242,7 @@ def find_device(name: str) -> torch.device:
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Draw from this seed inside, and leave the generators outside as they were."""
+    """Draw random numbers from this seed, and restore the generators afterwards."""
     on_gpu = device.type == "cuda"
     devices = []
     if on_gpu:
@@ -256,7 +256,7 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 
 def canonical_order(inputs: NDArray[Any], y: Floats, z: Floats, seed: int) -> NDArray[np.intp]:
-    """Return an order of the rows that depends on what they hold, not on their places."""
+    """Return an order of the rows that depends on their values, not on their positions."""
     direction = np.random.default_rng(seed).standard_normal(inputs.shape[1])
     return np.lexsort((z, y, np.round(inputs.astype(np.float64) @ direction, 9)))
 
