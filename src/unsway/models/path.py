@@ -41,15 +41,17 @@ class BoostedPath:
     ----------
     model : BoostedClassifier
         The booster; its own strength is not used.
-    *rows
-        X, y, sensitive_features, sample_weight and eval_set, as in its ``fit``.
+    X, y, z, weights, eval_set
+        The rows, as in its ``fit``; weights and eval_set may be None.
     """
 
-    def __init__(self, model: BoostedClassifier, *rows: Any) -> None:
+    def __init__(
+        self, model: BoostedClassifier, X: Any, y: Any, z: Any, weights: Any, eval_set: Any
+    ) -> None:
         self._model = copy(model)
         self._schedule = Schedule() if model.schedule is None else model.schedule
         check_booster(self._model)
-        parts = prepare(self._model, *rows, None)  # no strength: all of them share the criterion
+        parts = prepare(self._model, X, y, z, weights, eval_set, strength=None)
         self._start = start(self._model, *parts)
         self._pretrained: tuple[Boosting, tuple[Step, ...]] | None = None
         self._direct = self._start.validation.shift is not None
@@ -96,15 +98,15 @@ class LinearPath:
     ----------
     model : FairLogisticRegression
         The regression; its own strength is not used.
-    *rows
-        X, y, sensitive_features and sample_weight, as in its ``fit``.
+    X, y, z, weights
+        The rows, as in its ``fit``; weights may be None.
     """
 
     note: str | None = None
 
-    def __init__(self, model: FairLogisticRegression, *rows: Any) -> None:
+    def __init__(self, model: FairLogisticRegression, X: Any, y: Any, z: Any, weights: Any) -> None:
         self._model = copy(model)
-        self._problem = state_problem(self._model, *rows, strength=None)
+        self._problem = state_problem(self._model, X, y, z, weights, strength=None)
         self._weights: dict[float, Floats] = {}
         self.warm = True
 
