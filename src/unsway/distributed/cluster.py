@@ -92,8 +92,8 @@ class Job:
             self.model.callback, self.model.progress = None, False
             fit = partial(fit_here, nuisances=self.nuisances, faults=faults)
             task = partial(_fit_on_worker, fit, self.model, topic)
-            tasks = [
-                client.submit(
+            tasks = {
+                worker: client.submit(
                     task,
                     {**arguments, "dmlc_task_id": f"{number:06d}"},
                     train,
@@ -104,15 +104,15 @@ class Job:
                     retries=0,
                 )
                 for number, (worker, (train, evaluation)) in enumerate(sorted(held.items()))
-            ]
+            }
             try:
-                _follow(client, tasks, set(held), drain)
-                fitted, caught = tasks[0].result()
+                _follow(client, tasks, drain)
+                fitted, caught = tasks[min(tasks)].result()
             except Exception:
-                free_workers(client, dict(zip(sorted(held), tasks, strict=True)))
+                free_workers(client, tasks)
                 raise
             finally:
-                client.cancel(tasks)
+                client.cancel(list(tasks.values()))
         for message, category in caught:
             warnings.warn(message, category, stacklevel=4)
         return fitted
@@ -145,28 +145,31 @@ def _fit_on_worker(
     return fitted, [(str(each.message), each.category) for each in caught]
 
 
-def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[], None]) -> None:
-    """Wait for the tasks, and raise an error as soon as it is known."""
+def _follow(client: Any, tasks: Mapping[str, Any], drain: Callable[[], None]) -> None:
+    """Wait for the task of each worker, and raise an error as soon as it is known."""
     looked = time.monotonic()
-    while any(task.status == "pending" for task in tasks):
+    while not _with_status(tasks, "error") and _with_status(tasks, "pending"):
         drain()
-        if any(task.status == "error" for task in tasks):
-            break
         if time.monotonic() - looked > _LOOK_SECONDS:
             looked = time.monotonic()
-            _check_present(client, workers)
+            _check_present(client, set(tasks))
         time.sleep(_POLL_SECONDS)
     drain()
-    if all(task.status == "finished" for task in tasks):
+    if len(_with_status(tasks, "finished")) == len(tasks):
         return
     errors: list[BaseException] = []
     for _ in _looks(_GRACE_SECONDS):  # for other errors, or until a worker is known to be lost
-        errors = [task.exception() for task in tasks if task.status == "error"]
+        errors = [tasks[worker].exception() for worker in sorted(_with_status(tasks, "error"))]
         ours = [error for error in errors if not _is_about_others(error)]
         if ours:
             raise ours[0]
-        _check_present(client, workers)
+        _check_present(client, set(tasks))
     raise errors[0] if errors else WorkerLostError("the tasks on the workers were cancelled")
+
+
+def _with_status(tasks: Mapping[str, Any], status: str) -> set[str]:
+    """Return the workers whose task has this status."""
+    return {worker for worker, task in tasks.items() if task.status == status}
 
 
 def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
@@ -178,8 +181,7 @@ def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
     """
     waiting: list[str] = []
     for _ in _looks(_GRACE_SECONDS):
-        pending = {worker for worker, task in tasks.items() if task.status == "pending"}
-        waiting = sorted(pending & workers_of(client))
+        waiting = sorted(_with_status(tasks, "pending") & workers_of(client))
         if not waiting or len(waiting) == len(tasks):
             return
     with suppress(ValueError):  # without a nanny it must wait

@@ -183,8 +183,7 @@ class FairDaskXGBClassifier(BaseEstimator):
 
     def _plain_model(self) -> FairXGBClassifier:
         names = FairXGBClassifier().get_params(deep=False)
-        given = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        return FairXGBClassifier(**given)
+        return FairXGBClassifier(**{name: getattr(self, name) for name in names})
 
     def _client(self) -> Any:
         """Return the client, or say that there is none or that it has no workers."""
