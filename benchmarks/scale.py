@@ -22,7 +22,7 @@ from tables import median_ratio, write_table
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Schedule
 from unsway.distributed import Collective, Faults, NuisanceSettings, Part, fit_here, together
-from unsway.distributed.worker import prepare_here
+from unsway.distributed.worker import Worker
 from unsway.models.boosting import BoosterSettings
 from unsway.models.boosting import start as start_boosting
 from unsway.models.xgboost import engine_params, training_matrix, xgboost
@@ -62,7 +62,7 @@ def take_turns(rank: int, port: int, n_rows: int, answer: Any) -> None:
         part, collective, kinds, sums = people(n_rows, rank), Collective(), {}, {}
         for name, criterion in CRITERIA.items():
             fresh = model(criterion, 1)
-            rows = prepare_here(fresh, part, None, FEW_TREES, Faults(), collective)
+            rows = Worker(fresh, FEW_TREES, Faults(), collective).prepare(part, None)
             boosting = start_boosting(fresh, *rows)
 
             def fair_round(boosting: Any = boosting, strength: float = fresh.strength_) -> None:

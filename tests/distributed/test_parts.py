@@ -359,6 +359,17 @@ def test_bad_rows_are_refused_before_any_work(change, complaint):
         fit_here(quick_model("parity"), Part(X, y, z))
 
 
+@pytest.mark.parametrize("short", ["y", "sensitive_features", "sample_weight"])
+def test_a_short_column_of_the_eval_set_is_refused_by_its_name(short):
+    from spread import quick_model
+
+    X, y, z = coarse_people(200)
+    columns = {"y": y, "sensitive_features": z, "sample_weight": np.ones(200)}
+    shortened = {**columns, short: columns[short][:-1]}
+    with pytest.raises(ValueError, match=f"{short} has 199 rows but X has 200"):
+        fit_here(quick_model("parity"), Part(X, **columns), eval_parts=Part(X, **shortened))
+
+
 # --- covariates that tell z -----------------------------------------------------------------------
 
 

@@ -102,7 +102,7 @@ def test_every_line_of_a_table_has_the_columns_of_its_head():
 
 def test_many_features_are_counted():
     many = [{"name": f"f{k}", "kind": "number", "levels": ()} for k in range(250)]
-    assert "| and 50 more in `card.json` | | |" in markdown_card({"features": many})
+    assert "| and 50 more in `card.json` |  |  |" in markdown_card({"features": many})
 
 
 def test_no_row_of_the_training_table_is_in_the_card(model, tmp_path):

@@ -171,7 +171,7 @@ def test_a_model_of_three_classes_is_refused(engine, objective, tmp_path):
     X, y, z = people()
     content = trained_elsewhere(engine, objective, X[["age", "pay"]], y + z, num_class=3)
     put_model(engine, path, content)
-    with pytest.raises(ValueError, match="the model tells 3 classes apart, not 2; take both"):
+    with pytest.raises(ValueError, match="the model has 3 classes, not 2; take both"):
         load_model_folder(path)
 
 

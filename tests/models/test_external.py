@@ -103,11 +103,12 @@ def test_the_draws_by_hash_have_the_shares_asked_for_and_do_not_depend_on_each_o
     assert held[z == 1].mean() == pytest.approx(held[z == 0].mean(), abs=0.05)
 
 
-def test_scores_are_read_batch_by_batch(tmp_path):
+def test_scores_are_read_batch_by_batch(tmp_path, monkeypatch):
     table = people()
     folder = written(tmp_path, table, 2)
     model = classifier().fit_parquet(folder, **ROLES, drop=["weight"])
-    rows = ParquetRows.of(folder, leave_out=("hired", "sex", "weight"), batch_rows=111)
+    rows = ParquetRows.of(folder, leave_out=("hired", "sex", "weight"))
+    monkeypatch.setattr("unsway.models.parquet.BATCH_ROWS", 111)
     scores = model.predict_proba(features(table, "weight"))[:, 1]
     np.testing.assert_array_equal(predict_rows(model, rows), scores)
 
@@ -186,7 +187,7 @@ def test_a_bad_column_is_refused_by_its_name(spoil, message, tmp_path, monkeypat
         ({}, {"criterion_rows": 0}, "criterion_rows must be an integer of at least 1; got 0"),
         ({"params": {"tree_method": "exact"}}, {}, "trains with 'hist' alone"),
         ({"positive_level": 7}, {}, "positive_level=7 is not a level"),
-        ({}, {"sample_weight": "x0"}, "column 'x0': sample_weight has .* negative values"),
+        ({}, {"sample_weight": "x0"}, "sample_weight column 'x0' has .* negative values"),
     ],
 )
 def test_a_bad_argument_is_refused(settings, given, message, tmp_path):

@@ -93,7 +93,7 @@ def test_pre_training_happens_once(kind, people, criterion):
     model = kind(
         criterion, params={"max_depth": 2}, schedule=QUICK, n_jobs=1, callback=steps.append
     )
-    path = BoostedPath(model, people.X, people.y, people.z)
+    path = BoostedPath(model, people.X, people.y, people.z, None, None)
     rounds = [path.fit(strength).n_rounds_ for strength in (0.5, 0.9)]
     pretraining = [step for step in steps if step.phase == "pretrain"]
     assert pretraining
@@ -103,7 +103,7 @@ def test_pre_training_happens_once(kind, people, criterion):
 @pytest.mark.parametrize("kind", [FairXGBClassifier, FairLGBMClassifier])
 def test_a_fork_leaves_its_origin_as_it_is(kind, people, criterion):
     model = kind(criterion, params={"max_depth": 2}, schedule=QUICK, n_jobs=1)
-    path = BoostedPath(model, people.X, people.y, people.z)
+    path = BoostedPath(model, people.X, people.y, people.z, None, None)
     first, _, again = (path.fit(strength) for strength in (0.9, 0.5, 0.9))
     assert whole_model(first) == whole_model(again)
 
@@ -139,7 +139,8 @@ def test_an_unknown_strength_stops_a_path_before_any_work(people):
 
 
 def test_a_warm_start_ends_where_a_cold_one_does(people, criterion):
-    path = LinearPath(FairLogisticRegression(criterion, tol=1e-9), people.X, people.y, people.z)
+    model = FairLogisticRegression(criterion, tol=1e-9)
+    path = LinearPath(model, people.X, people.y, people.z, None)
     for strength in (0.5, 0.6, 0.7):
         warm = path.fit(strength)
     cold = FairLogisticRegression(criterion, 0.7, tol=1e-9)
@@ -149,7 +150,7 @@ def test_a_warm_start_ends_where_a_cold_one_does(people, criterion):
 
 
 def test_warm_starts_stay_within_a_quarter(people, criterion):
-    path = LinearPath(FairLogisticRegression(criterion), people.X, people.y, people.z)
+    path = LinearPath(FairLogisticRegression(criterion), people.X, people.y, people.z, None)
     path.fit(0.4)
     cold = FairLogisticRegression(criterion, 0.5)
     cold.fit(people.X, people.y, sensitive_features=people.z)

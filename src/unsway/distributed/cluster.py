@@ -1,4 +1,4 @@
-"""One training on a Dask cluster: a task per worker, watched from the client."""
+"""One training on a Dask cluster: a task per worker, monitored by the client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -23,22 +23,22 @@ from .rows import Part
 from .tracker import start_tracker
 from .worker import Faults, fit_here
 
-#: What a partition consists of, the last of it optional.
+#: The columns of a partition; the last one is optional.
 ROLES = ("X", "y", "sensitive_features", "sample_weight")
 
 _POLL_SECONDS = 0.05
-_LOOK_SECONDS = 0.5  # between two looks at which workers are there
+_LOOK_SECONDS = 0.5  # between two checks of which workers are connected
 _GRACE_SECONDS = 10.0  # for the scheduler to notice that a worker is gone
 _RESTART_SECONDS = 60.0
 
 
 class WorkerLostError(RuntimeError):
-    """A Dask worker left in the middle of the training."""
+    """A Dask worker was lost during the training."""
 
 
 @dataclass(frozen=True)
 class Partitions:
-    """The partitions as futures, a tuple of roles each, and how many rows they have."""
+    """The partitions as futures, a tuple of roles for each, and their number of rows."""
 
     train: tuple[tuple[Any, ...], ...]
     evaluation: tuple[tuple[Any, ...], ...] | None
@@ -46,7 +46,7 @@ class Partitions:
 
     @classmethod
     def of(cls, client: Any, rows: Sequence[Any], evaluation: Sequence[Any] | None) -> Self:
-        """Compute the partitions where Dask puts them, and check that they fit together."""
+        """Compute the partitions on the workers, and check that they fit together."""
         train = _futures(client, rows)
         other = None if evaluation is None else _futures(client, evaluation)
         n_rows = _check_lengths(client, train, "")
@@ -55,7 +55,7 @@ class Partitions:
         return cls(train, other, n_rows)
 
     def by_worker(self, client: Any) -> dict[str, tuple[list[Any], list[Any]]]:
-        """Return each worker's partitions: those whose X it holds, once they are there."""
+        """Wait for the partitions, and return those of each worker, by where their X is."""
         groups = (self.train, self.evaluation or ())
         _wait([future for group in groups for part in group for future in part])
         held = client.who_has([part[0] for group in groups for part in group])
@@ -72,7 +72,7 @@ class Partitions:
 
 @dataclass(frozen=True)
 class Job:
-    """One training: the settings and the partitions, whoever holds them."""
+    """One training: the settings and the partitions."""
 
     model: FairXGBClassifier
     nuisances: NuisanceSettings | None
@@ -83,17 +83,18 @@ class Job:
         """Run one task per worker, and return the model of one of them."""
         distributed = load("distributed", "dask")
         held = self.partitions.by_worker(client)
-        faults = Faults(self.faults.folder, self.faults.every, self.partitions.n_rows)
+        faults = replace(self.faults, n_rows=self.partitions.n_rows)
         with (
             distributed.MultiLock(names=sorted(held), client=client),
             _steps(client, on_step) as (topic, drain),
         ):
             arguments = client.run_on_scheduler(start_tracker, len(held), _host(client))
             self.model.callback, self.model.progress = None, False
-            fit = partial(_fit_on_worker, self.model, self.nuisances, faults, topic)
-            tasks = [
-                client.submit(
-                    fit,
+            fit = partial(fit_here, nuisances=self.nuisances, faults=faults)
+            task = partial(_fit_on_worker, fit, self.model, topic)
+            tasks = {
+                worker: client.submit(
+                    task,
                     {**arguments, "dmlc_task_id": f"{number:06d}"},
                     train,
                     evaluation if self.partitions.evaluation is not None else None,
@@ -103,102 +104,92 @@ class Job:
                     retries=0,
                 )
                 for number, (worker, (train, evaluation)) in enumerate(sorted(held.items()))
-            ]
+            }
             try:
-                _follow(client, tasks, set(held), drain)
-                fitted, caught = tasks[0].result()
+                _follow(client, tasks, drain)
+                fitted, caught = tasks[min(tasks)].result()
             except Exception:
-                free_workers(client, dict(zip(sorted(held), tasks, strict=True)))
+                free_workers(client, tasks)
                 raise
             finally:
-                client.cancel(tasks)
+                client.cancel(list(tasks.values()))
         for message, category in caught:
             warnings.warn(message, category, stacklevel=4)
         return fitted
 
 
 def _fit_on_worker(
+    fit: Callable[..., FairXGBClassifier],
     model: FairXGBClassifier,
-    nuisances: NuisanceSettings | None,
-    faults: Faults,
     topic: str | None,
     arguments: Mapping[str, Any],
     train: list[list[Any]],
     evaluation: list[list[Any]] | None,
 ) -> tuple[FairXGBClassifier, list[tuple[str, type[Warning]]]]:
-    """Train inside a worker; return the model, and the warnings a client should see."""
+    """Train inside a worker; return the model, and the warnings for the client."""
     worker = load("distributed", "dask").get_worker()
     if model.n_jobs is None:
         model.n_jobs = int(worker.state.nthreads)
 
     def report(step: Step) -> None:
-        losses = (step.losses.utility, step.losses.penalty)
-        worker.log_event(topic, (step.number, step.phase, step.strength, *losses))
+        worker.log_event(topic, astuple(step))
 
     if topic is not None:
         model.callback = report
     context = load("xgboost.collective", "xgboost").CommunicatorContext
     with warnings.catch_warnings(record=True) as caught, context(**arguments):
         warnings.simplefilter("always", UserWarning)
-        fitted = fit_here(
-            model,
-            [Part(*part) for part in train],
-            eval_parts=None if evaluation is None else [Part(*part) for part in evaluation],
-            nuisances=nuisances,
-            faults=faults,
-        )
+        eval_parts = None if evaluation is None else [Part(*part) for part in evaluation]
+        fitted = fit(model, [Part(*part) for part in train], eval_parts=eval_parts)
     fitted.callback = None
     return fitted, [(str(each.message), each.category) for each in caught]
 
 
-def _follow(client: Any, tasks: list[Any], workers: set[str], drain: Callable[[], None]) -> None:
-    """Wait for the tasks; raise what went wrong as soon as it is known."""
+def _follow(client: Any, tasks: Mapping[str, Any], drain: Callable[[], None]) -> None:
+    """Wait for the task of each worker, and raise an error as soon as it is known."""
     looked = time.monotonic()
-    while any(task.status == "pending" for task in tasks):
+    while not _with_status(tasks, "error") and _with_status(tasks, "pending"):
         drain()
-        if any(task.status == "error" for task in tasks):
-            break
         if time.monotonic() - looked > _LOOK_SECONDS:
             looked = time.monotonic()
-            _check_present(client, workers)
+            _check_present(client, set(tasks))
         time.sleep(_POLL_SECONDS)
     drain()
-    if all(task.status == "finished" for task in tasks):
+    if len(_with_status(tasks, "finished")) == len(tasks):
         return
-    deadline = time.monotonic() + _GRACE_SECONDS
-    while time.monotonic() < deadline:  # the others' errors, or the news that a worker is gone
-        errors = [task.exception() for task in tasks if task.status == "error"]
+    errors: list[BaseException] = []
+    for _ in _looks(_GRACE_SECONDS):  # for other errors, or until a worker is known to be lost
+        errors = [tasks[worker].exception() for worker in sorted(_with_status(tasks, "error"))]
         ours = [error for error in errors if not _is_about_others(error)]
         if ours:
             raise ours[0]
-        _check_present(client, workers)
-        time.sleep(_LOOK_SECONDS)
+        _check_present(client, set(tasks))
     raise errors[0] if errors else WorkerLostError("the tasks on the workers were cancelled")
 
 
-def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
-    """Restart workers that still wait for one that is gone.
+def _with_status(tasks: Mapping[str, Any], status: str) -> set[str]:
+    """Return the workers whose task has this status."""
+    return {worker for worker, task in tasks.items() if task.status == status}
 
-    Most fail at once. Sometimes one does not, and would hold its thread until XGBoost gives up,
-    minutes later: its nanny restarts it, and Dask computes again what it held. Where all still
-    train, nothing is wrong with the workers, and none is restarted.
+
+def free_workers(client: Any, tasks: Mapping[str, Any]) -> None:
+    """Restart workers that still wait for a lost worker.
+
+    Most tasks fail at once. Sometimes one does not, and would block its thread for minutes, until
+    XGBoost gives up. The nanny then restarts this worker, and Dask computes its partitions again.
+    If all tasks still train, the workers are fine and none is restarted.
     """
-    deadline = time.monotonic() + _GRACE_SECONDS
-    while True:
-        pending = {worker for worker, task in tasks.items() if task.status == "pending"}
-        waiting = sorted(pending & workers_of(client))
-        if len(waiting) == len(tasks):
+    waiting: list[str] = []
+    for _ in _looks(_GRACE_SECONDS):
+        waiting = sorted(_with_status(tasks, "pending") & workers_of(client))
+        if not waiting or len(waiting) == len(tasks):
             return
-        if not waiting or time.monotonic() > deadline:
-            break
-        time.sleep(_LOOK_SECONDS)
-    if waiting:
-        with suppress(ValueError):  # without a nanny it must wait
-            client.restart_workers(waiting, timeout=_RESTART_SECONDS, raise_for_error=False)
+    with suppress(ValueError):  # without a nanny it must wait
+        client.restart_workers(waiting, timeout=_RESTART_SECONDS, raise_for_error=False)
 
 
 def _is_about_others(error: BaseException) -> bool:
-    """Return whether a task failed because another one did, or its worker died."""
+    """Return whether a task failed because of another one, or because its worker died."""
     killed = load("distributed", "dask").KilledWorker
     return isinstance(error, killed) or is_collective_failure(error)
 
@@ -214,24 +205,32 @@ def _check_present(client: Any, workers: set[str]) -> None:
 
 
 def workers_of(client: Any) -> set[str]:
-    """Return the addresses of the workers that the scheduler knows."""
+    """Return the addresses of the connected workers."""
     return set(client.nthreads())
 
 
 def wait_for_a_worker(client: Any) -> None:
     """Wait until the cluster has a worker, for a minute at most."""
-    deadline = time.monotonic() + _RESTART_SECONDS
-    while not workers_of(client):
-        if time.monotonic() > deadline:
-            raise WorkerLostError(f"no Dask worker came back within {_RESTART_SECONDS:.0f} seconds")
+    for _ in _looks(_RESTART_SECONDS):
+        if workers_of(client):
+            return
+    raise WorkerLostError(f"no Dask worker came back within {_RESTART_SECONDS:.0f} seconds")
+
+
+def _looks(seconds: float) -> Iterator[None]:
+    """Yield at once, then every half second until this many seconds have passed."""
+    deadline = time.monotonic() + seconds
+    yield
+    while time.monotonic() < deadline:
         time.sleep(_LOOK_SECONDS)
+        yield
 
 
 @contextmanager
 def _steps(
     client: Any, on_step: Callable[[Step], None] | None
 ) -> Iterator[tuple[str | None, Callable[[], None]]]:
-    """Yield a topic that workers report steps to, and a function that passes on those reported."""
+    """Yield a topic for the workers' steps, and a function that calls ``on_step`` with new ones."""
     if on_step is None:
         yield None, lambda: None
         return
@@ -239,7 +238,7 @@ def _steps(
 
     def drain() -> None:
         while reported:
-            number, phase, strength, *losses = reported.popleft()
+            number, phase, strength, losses = reported.popleft()
             on_step(Step(number, phase, strength, Losses(*losses)))
 
     client.subscribe_topic(topic, lambda event: reported.append(event[1]))
@@ -250,13 +249,13 @@ def _steps(
 
 
 def _host(client: Any) -> str:
-    """Return the host of the scheduler, where the tracker runs as well."""
+    """Return the host of the scheduler, on which the tracker runs too."""
     address = load("distributed.comm", "dask").get_address_host(client.scheduler.address)
     return str(address) if client.scheduler.address.startswith("tcp") else "127.0.0.1"
 
 
 def _futures(client: Any, collections: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
-    """Return the partitions as futures: one tuple a partition, one future a role."""
+    """Return the partitions as futures: a tuple for each partition, a future for each role."""
     delayed = [np.ravel(np.array(each.to_delayed(), dtype=object)) for each in collections]
     count = len(delayed[0])
     futures = client.compute([piece for pieces in delayed for piece in pieces.tolist()])
@@ -266,7 +265,7 @@ def _futures(client: Any, collections: Sequence[Any]) -> tuple[tuple[Any, ...], 
 
 
 def _wait(futures: Sequence[Any]) -> None:
-    """Wait for partitions, also for those that are computed again after the loss of a worker."""
+    """Wait for partitions, including those computed again after the loss of a worker."""
     load("distributed", "dask").wait(list(futures))
     for future in futures:
         if future.status == "error":
@@ -279,7 +278,7 @@ def _wait(futures: Sequence[Any]) -> None:
 
 
 def _check_lengths(client: Any, parts: Sequence[tuple[Any, ...]], suffix: str) -> int:
-    """Return how many rows there are; raise where a column's partition is of another length."""
+    """Return the number of rows; raise if a column of a partition has another length."""
     lengths = client.gather([client.map(len, part, pure=False) for part in parts])
     for number, counts in enumerate(lengths):
         for role, length in zip(ROLES, counts, strict=False):

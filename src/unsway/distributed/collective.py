@@ -1,4 +1,4 @@
-"""What processes that train together exchange: sums of a few numbers, and short texts."""
+"""Communication between processes that train together: sums of a few numbers, short texts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ..extras import load
 
 Result = TypeVar("Result")
 
-#: Errors that all workers raise alike when one of them meets one.
+#: Errors that all workers raise if one of them does.
 _SHARED_ERRORS = {"ValueError": ValueError, "TypeError": TypeError}
 
 
 class Collective:
-    """One process among those of XGBoost's collective; alone where there is none.
+    """One process of XGBoost's collective; without a collective, the only one.
 
     Every method must be called by all processes in the same order.
 
     Attributes
     ----------
     rank, size : int
-        Which process this is, and of how many.
+        The number of this process, from 0, and how many there are.
     calls, bytes : int
-        How many sums were asked for, and the bytes that this process sent.
+        The number of sums, and the bytes that this process sent for them.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Collective:
         self.calls = self.bytes = 0
 
     def sum(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of the processes' arrays, which are of one shape."""
+        """Return the sum of the processes' arrays, which have the same shape."""
         return self._combine(array, self._engine.Op.SUM)
 
     def largest(self, array: NDArray[Any]) -> NDArray[Any]:
@@ -67,7 +67,7 @@ class Collective:
         return data if self.size == 1 else bytes(self._engine.broadcast(data, 0))
 
     def agree(self, work: Callable[[], Result]) -> Result:
-        """Return the result of this process; a bad input on one of them is raised by all."""
+        """Return the result of this process; an error of one process is raised by all."""
         result: Result | None = None
         try:
             result = work()
@@ -90,5 +90,5 @@ class Collective:
 
 
 def is_collective_failure(error: BaseException) -> bool:
-    """Return whether XGBoost raised it: another process may be gone."""
+    """Return whether XGBoost raised the error: another process may be lost."""
     return isinstance(error, load("xgboost", "xgboost").core.XGBoostError)

@@ -1,4 +1,4 @@
-"""Dask collections as training rows: every partition stays on the worker that holds it."""
+"""Dask collections as training rows: every partition stays on its worker."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .worker import Faults
 
 
 class FairDaskXGBClassifier(BaseEstimator):
-    """`FairXGBClassifier` on Dask collections: trained where the partitions are, never gathered.
+    """`FairXGBClassifier` on Dask collections, whose partitions stay on their workers.
 
-    Each worker that holds a partition runs one task under XGBoost's collective. Propensity and
-    outcome models are fitted there too. The schedule looks at losses over all rows, so that all
-    workers stop at the same round. ``booster_`` is an ordinary XGBoost model.
+    Each worker with a partition runs one task under XGBoost's collective. Propensity and outcome
+    models are fitted there too. The schedule uses losses over all rows, so that all workers stop at
+    the same round. ``booster_`` is an ordinary XGBoost model.
 
     Parameters
     ----------
     criterion, strength, params, schedule, curvature, positive_level, random_state
         As in `FairXGBClassifier`, with the same defaults.
     validation_fraction : float, default=0.33
-        As there; the hold-out is chosen by what rows hold, its share of them not exact.
+        As there; the hold-out is chosen by a hash of each row, so that the share is not exact.
     callback, progress
         As there; they run in the client.
     n_jobs : int, optional
@@ -41,9 +41,9 @@ class FairDaskXGBClassifier(BaseEstimator):
     nuisances : NuisanceSettings, optional
         How propensity and outcome means are fitted.
     checkpoint : path, optional
-        A folder that all workers see. When a worker dies, training starts again on those that are
-        left or come back, from the last state written there, and ends with the same model. Without
-        one the loss of a worker is an error.
+        A folder that all workers can access. If a worker dies, training starts again on the
+        remaining or restarted workers, from the last state in this folder, and ends with the same
+        model. Without a checkpoint the loss of a worker is an error.
     checkpoint_every : int, default=10
         Rounds between two writes.
     max_restarts : int, default=3
@@ -60,16 +60,17 @@ class FairDaskXGBClassifier(BaseEstimator):
     model_ : FairXGBClassifier
         The same model without Dask, for tables in memory.
     n_rows_, n_workers_ : int
-        Rows of the collections, hold-out and all, and workers that trained on them.
+        Rows of the collections, including the hold-out, and workers that trained on them.
     communication_ : Communication
         Bytes that this library summed over the workers.
     n_restarts_, resumed_at_ : int
-        How often training started again, and after how many rounds of an earlier run the last one
-        went on.
+        How often training started again, and the rounds that the last run took over from an
+        earlier one.
 
     Notes
     -----
-    With ``subsample`` and its like a resumed run draws other rows than an undisturbed one.
+    With ``subsample`` and similar parameters a resumed run draws other rows than one without
+    interruption.
 
     Examples
     --------
@@ -123,7 +124,7 @@ class FairDaskXGBClassifier(BaseEstimator):
         sample_weight: Any = None,
         eval_set: tuple[Any, ...] | None = None,
     ) -> Self:
-        """Fit on Dask collections that are partitioned alike.
+        """Fit on Dask collections with the same partitions.
 
         Parameters
         ----------
@@ -156,9 +157,10 @@ class FairDaskXGBClassifier(BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """Return both classes' probabilities: lazily for a collection, at once for a table.
+        """Return the probabilities of both classes, lazily for a collection.
 
-        A Dask DataFrame gives one with a column per class, a Dask Array an Array.
+        The result for a Dask DataFrame is a DataFrame with a column per class, for an Array an
+        Array.
         """
         return _predict_lazily(X, self, "predict_proba")
 
@@ -181,8 +183,7 @@ class FairDaskXGBClassifier(BaseEstimator):
 
     def _plain_model(self) -> FairXGBClassifier:
         names = FairXGBClassifier().get_params(deep=False)
-        given = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        return FairXGBClassifier(**given)
+        return FairXGBClassifier(**{name: getattr(self, name) for name in names})
 
     def _client(self) -> Any:
         """Return the client, or say that there is none or that it has no workers."""
@@ -200,7 +201,7 @@ class FairDaskXGBClassifier(BaseEstimator):
         return client
 
     def _run(self, client: Any, job: Job) -> tuple[FairXGBClassifier, int]:
-        """Train, and start again after the loss of a worker where a checkpoint allows it."""
+        """Train, and start again after the loss of a worker if there is a checkpoint."""
         restarts = 0
         while True:
             try:
@@ -219,7 +220,7 @@ class FairDaskXGBClassifier(BaseEstimator):
 
 
 def _collections(given: Sequence[Any], suffix: str) -> tuple[Any, ...]:
-    """Check that all are Dask valid with as many partitions; leave out absent weights."""
+    """Check that all are Dask collections with the same partitions; weights may be absent."""
     dask = load("dask", "dask")
     valid = []
     for role, collection in zip(ROLES, given, strict=True):
@@ -250,7 +251,7 @@ def _collections(given: Sequence[Any], suffix: str) -> tuple[Any, ...]:
 
 
 def _n_blocks(collection: Any) -> tuple[int, int]:
-    """Return into how many pieces rows and columns are split."""
+    """Return the number of blocks of rows and of columns."""
     rows, *columns = getattr(collection, "numblocks", None) or [collection.npartitions]
     return int(rows), int(columns[0]) if columns else 1
 
@@ -273,15 +274,15 @@ def _predict_lazily(X: Any, classifier: FairDaskXGBClassifier, method: str) -> A
     if not load("dask", "dask").is_dask_collection(X):
         return getattr(model, method)(X)
     if hasattr(X, "map_partitions"):
-        nothing = load("pandas", "dask").RangeIndex(0).to_frame()
-        meta = _predict_frame(nothing, model, method)
+        meta = _predict_frame(load("pandas", "dask").RangeIndex(0).to_frame(), model, method)
         return X.map_partitions(_predict_frame, model, method, meta=meta)
-    wide = method == "predict_proba"
+    nothing = _predict_block(np.zeros((0, 1)), model, method)
+    wide = nothing.ndim == 2
     return X.map_blocks(
         _predict_block,
         model,
         method,
-        dtype=model.classes_.dtype if method == "predict" else np.float64,
+        dtype=nothing.dtype,
         chunks=(X.chunks[0], (2,)) if wide else (X.chunks[0],),
         drop_axis=None if wide else 1,
     )

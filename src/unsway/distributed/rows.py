@@ -21,7 +21,7 @@ from .collective import Collective
 
 @dataclass(frozen=True)
 class Part:
-    """One partition: a table of covariates and its columns, as `FairXGBClassifier.fit` has them."""
+    """One partition: covariates and columns, as the arguments of `FairXGBClassifier.fit`."""
 
     X: Any
     y: Any
@@ -31,10 +31,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Facts:
-    """What parts say about the whole table; those of several parts are merged into one."""
+    """Columns, levels and classes in a part, or in several parts after `merge`."""
 
     names: tuple[str, ...] | None = None
-    named: bool = False
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numeric: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
@@ -44,80 +43,77 @@ class Facts:
 
     @classmethod
     def of(cls, part: Part) -> Self:
-        """Read the facts off a part, or say what is wrong with it."""
+        """Return the facts of a part, or say what is wrong with it."""
         X = check_table(part.X, smallest=0)
-        n_rows, table = row_count(X), EngineTable.of(X)
+        table, weighted = EngineTable.of(X), part.sample_weight is not None
         if part.sensitive_features is None:
             raise TypeError("sensitive_features is required: pass sensitive_features=z by name")
-        weighted = part.sample_weight is not None
-        if n_rows == 0:
-            return cls(table.names, table.named)
-        _check_weights(part.sample_weight, n_rows)
-        classes, _ = _levels(part.y, n_rows, "y")
-        groups, name = _levels(part.sensitive_features, n_rows, "sensitive_features")
+        if row_count(X) == 0:
+            return cls(table.names)
+        _weights_of(part)
+        classes, _ = _levels(part, "y")
+        groups, name = _levels(part, "sensitive_features")
         numeric = tuple(
             column.name
             for column in columns(X)
             if not column.categorical and not np.isnan(column.values).all()
         )
-        return cls(table.names, table.named, table.levels, numeric, classes, groups, name, weighted)
+        return cls(table.names, table.levels, numeric, classes, groups, name, weighted)
 
     @classmethod
     def merge(cls, facts: Iterable[Self]) -> Self:
-        """Return the facts of all, or say where two contradict each other."""
+        """Return the facts of all parts, or say how two contradict each other."""
         some = [each for each in facts if each.names is not None]
         if not some:
             return cls()
-        first = some[0]
+        names = tuple(some[0].names or ())
         for each in some:
-            if each.names != first.names:
+            if each.names != some[0].names:
                 raise ValueError(
                     "the partitions of X have different columns: "
-                    f"{_shown(first.names or ())} and {_shown(each.names or ())}"
+                    f"{_shown(names)} and {_shown(each.names or ())}"
                 )
-        filled = [each for each in some if each.weighted is not None]
-        if len({each.weighted for each in filled}) > 1:
+        weighted = {each.weighted for each in some} - {None}
+        if len(weighted) > 1:
             raise ValueError("sample_weight is given for some partitions only; give all or none")
         levels = {
-            name: tuple(sorted({*(level for each in some for level in each.levels.get(name, ()))}))
-            for name in (first.names or ())
+            name: tuple(sorted(_union(each.levels.get(name, ()) for each in some)))
+            for name in names
             if any(name in each.levels for each in some)
         }
-        numeric = {name for each in some for name in each.numeric}
+        numeric = _union(each.numeric for each in some)
         for name in levels:
             if name in numeric:
                 raise ValueError(
-                    f"{name!r} holds numbers in some partitions of X and words in others; give "
+                    f"{name!r} holds numbers in some partitions of X and text in others; give "
                     "the column one type in all of them"
                 )
         return cls(
-            tuple(first.names or ()),
-            first.named,
+            names,
             levels,
             tuple(sorted(numeric)),
             _union(each.classes for each in some),
             _union(each.groups for each in some),
             next((each.sensitive_name for each in some if each.sensitive_name), None),
-            filled[0].weighted if filled else None,
+            next(iter(weighted), None),
         )
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What is common to all rows: columns, classes, and the levels of the sensitive attribute.
+    """The columns, classes and sensitive levels of all rows.
 
     ``outcome`` and ``groups`` have one row for each class and each level.
     """
 
     table: EngineTable
-    named: bool
     outcome: Outcome
     groups: Groups
     weighted: bool
 
     @classmethod
     def of(cls, facts: Facts, positive_level: Any) -> Self:
-        """Return the layout, or say what the table lacks."""
+        """Return the layout, or say what is missing in the table."""
         if facts.names is None or not facts.classes:
             raise ValueError("X has no rows on any worker")
         outcome = Outcome.labels(_column(facts.classes), len(facts.classes))
@@ -129,54 +125,45 @@ class Layout:
                 "in fit only, as sensitive_features"
             )
         table = EngineTable(facts.names, facts.levels)
-        return cls(table, facts.named, outcome, groups, bool(facts.weighted))
+        return cls(table, outcome, groups, bool(facts.weighted))
 
     def rows(self, parts: Sequence[Part], place: str = "") -> tuple[Rows, tuple[Any, ...]]:
-        """Return the rows of all parts, coded alike everywhere, and their tables as given."""
-        classes, levels = self.outcome.classes, self.groups.levels
-        assert classes is not None  # noqa: S101
-        blocks, labels, groups, weights, tables = [], [], [], [], []
-        for part in parts:
-            X = check_table(part.X, smallest=0)
-            n_rows = row_count(X)
-            if n_rows == 0:
-                continue
-            tables.append(X)
-            blocks.append(self.table.matrix(X))
-            y, _ = read_column(part.y, "y")
-            z, _ = read_column(part.sensitive_features, "sensitive_features")
-            _check_known(y, classes, "label", place)
-            _check_known(z, levels, "sensitive level", place)
-            labels.append((y == classes[1]).astype(np.float64))
-            groups.append((z == levels[1]).astype(np.uint8))
-            if self.weighted:
-                weights.append(_check_weights(part.sample_weight, n_rows))
+        """Return the rows of all parts, with the same codes on all processes, and their tables."""
+        parts = [replace(part, X=check_table(part.X, smallest=0)) for part in parts]
+        filled = [part for part in parts if row_count(part.X)]
         empty = np.empty((0, len(self.table.names)), np.float32)
+        blocks = [self.table.matrix(part.X) for part in filled]
         matrix = blocks[0] if len(blocks) == 1 else np.concatenate([empty, *blocks])
-        none = np.zeros(0)
+        labels = [_codes_of(part, "y", self.outcome.classes, place) for part in filled]
+        groups = [
+            _codes_of(part, "sensitive_features", self.groups.levels, place) for part in filled
+        ]
+        none, weights = np.zeros(0), None
+        if self.weighted:
+            weights = np.concatenate([none, *map(_weights_of, filled)])
         rows = Rows(
             X=CodedTable(matrix, self.table),
             outcome=replace(self.outcome, values=np.concatenate([none, *labels])),
-            groups=replace(self.groups, codes=np.concatenate([none.astype(np.uint8), *groups])),
-            weights=np.concatenate([none, *weights]) if self.weighted else None,
+            groups=replace(self.groups, codes=np.concatenate([none, *groups]).astype(np.uint8)),
+            weights=weights,
         )
-        return rows, tuple(tables)
+        return rows, tuple(part.X for part in filled)
 
 
 def ties_of(rows: Rows) -> list[Floats]:
-    """Return the columns that order rows alike in X."""
+    """Return the columns that order rows with equal X."""
     return [rows.y, rows.z] if rows.weights is None else [rows.weights, rows.y, rows.z]
 
 
 def read_facts(parts: Sequence[Part], collective: Collective) -> Facts:
-    """Return what all processes' parts say together."""
+    """Return the facts of the parts of all processes."""
     mine = collective.agree(lambda: Facts.merge(map(Facts.of, parts)))
     texts = collective.texts(json.dumps(mine.__dict__))
     return Facts.merge(Facts(**json.loads(text)) for text in texts)
 
 
 def check_everywhere(rows: Rows, place: str, collective: Collective) -> None:
-    """Raise, on all processes, if a level or a class has no row or no weight among all rows."""
+    """Raise on all processes if a level or a class has no row or no weight among all rows."""
     classes = rows.outcome.classes
     assert classes is not None  # noqa: S101
     weight = np.ones(len(rows)) if rows.weights is None else rows.weights
@@ -196,7 +183,7 @@ def check_everywhere(rows: Rows, place: str, collective: Collective) -> None:
 
 
 def refuse_copies_of_z(rows: Rows, collective: Collective) -> None:
-    """Raise, on all processes, if a column of X is the sensitive attribute, recoded."""
+    """Raise on all processes if a column of X is the sensitive attribute, recoded."""
     table, groups = rows.X, rows.groups
     extremes = level_extremes(table.matrix, groups.codes, len(groups.levels))
     copies = find_copies(collective.largest(extremes))
@@ -204,10 +191,16 @@ def refuse_copies_of_z(rows: Rows, collective: Collective) -> None:
         refuse_copy(table.layout.names[copies[0]])
 
 
-def _levels(values: Any, n_rows: int, role: str) -> tuple[tuple[Any, ...], str | None]:
+def _column_of(part: Part, role: str) -> tuple[NDArray[Any], str | None]:
+    """Return a column of a part, with one value for each row of its X, and the column's name."""
+    array, name = read_column(getattr(part, role), role)
+    check_length(array, row_count(part.X), role)
+    return array, name
+
+
+def _levels(part: Part, role: str) -> tuple[tuple[Any, ...], str | None]:
     """Return the distinct values of a column, as plain numbers and strings, and its name."""
-    array, name = read_column(values, role)
-    check_length(array, n_rows, role)
+    array, name = _column_of(part, role)
     levels = set(array.tolist()) if array.dtype.kind == "O" else np.unique(array).tolist()
     for level in levels:
         if not isinstance(level, str | bool | int | float):
@@ -217,18 +210,21 @@ def _levels(values: Any, n_rows: int, role: str) -> tuple[tuple[Any, ...], str |
     return tuple(levels), name
 
 
-def _check_weights(sample_weight: Any, n_rows: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    given = read_column(sample_weight, "sample_weight")[0]
-    check_length(given, n_rows, "sample_weight")
-    checked = check_weights(np.append(given, 1.0), n_rows + 1)  # all of one part may be zero
+def _codes_of(part: Part, role: str, levels: Any, place: str) -> Floats:
+    """Return 1 where a column has the second of two levels, and 0 where it has the first."""
+    values, _ = _column_of(part, role)
+    if not np.isin(values, np.asarray(levels)).all():
+        kind = "label" if role == "y" else "sensitive level"
+        raise ValueError(f"{place} has a {kind} that the training rows have not")
+    return np.asarray(values == levels[1], dtype=np.float64)
+
+
+def _weights_of(part: Part) -> Floats:
+    if part.sample_weight is None:
+        return np.ones(row_count(part.X))
+    given, _ = _column_of(part, "sample_weight")
+    checked = check_weights(np.append(given, 1.0), len(given) + 1)  # all of one part may be zero
     return np.asarray(checked)[:-1]
-
-
-def _check_known(values: NDArray[Any], known: Iterable[Any], kind: str, where: str) -> None:
-    if not np.isin(values, np.asarray(list(known))).all():
-        raise ValueError(f"{where} has a {kind} that the training rows have not")
 
 
 def _union(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -236,7 +232,7 @@ def _union(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 def _column(levels: tuple[Any, ...]) -> NDArray[Any]:
-    """Return levels as a column; text and numbers in one column keep their types."""
+    """Return levels as a column; a mixture of text and numbers keeps its types."""
     texts = [isinstance(level, str) for level in levels]
     return np.array(levels, dtype=object if any(texts) and not all(texts) else None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,15 +36,14 @@ def fit_on_spark(
 ) -> FairXGBClassifier:
     """Fit a model on a Spark data frame, each partition in the executor that reads it.
 
-    A barrier stage starts one task per partition, all at once, so that the cluster needs as many
-    free slots as there are partitions. The rows are counted first: cache a frame that is costly to
-    compute. When a task fails Spark starts the stage again; with a checkpoint it goes on from the
-    last state written there.
+    A barrier stage starts one task per partition, all at the same time: the cluster needs a free
+    slot for each partition. The rows are counted first; cache a frame that is expensive to compute.
+    If a task fails, Spark starts the stage again; with a checkpoint it resumes from the last state.
 
     Parameters
     ----------
     model : FairXGBClassifier
-        The settings; it is not changed. ``callback`` and ``progress`` are left out.
+        The settings; it is not changed. ``callback`` and ``progress`` are ignored.
     frame : pyspark.sql.DataFrame
         The rows.
     label, sensitive : str
@@ -54,11 +53,11 @@ def fit_on_spark(
     weight : str, optional
         The column of weights.
     n_workers : int, optional
-        Tasks to spread the rows over, by a shuffle; by default the partitions stay as they are.
+        Number of tasks, between which the rows are shuffled; by default one per partition.
     nuisances : NuisanceSettings, optional
         How propensity and outcome means are fitted.
     checkpoint : path, optional
-        A folder that all executors see.
+        A folder that all executors can access.
     checkpoint_every : int, default=10
         Rounds between two writes.
 
@@ -79,26 +78,22 @@ def fit_on_spark(
     if n_rows == 0:
         raise ValueError("the data frame has no rows")
     faults = Faults(checkpoint, checkpoint_every, n_rows)
-    task = partial(_fit_partition, fresh, chosen, roles, nuisances, faults)
+    fit = partial(fit_here, fresh, nuisances=nuisances, faults=faults)
+    task = partial(_fit_partition, fit, chosen, roles)
     [row] = rows.mapInPandas(task, "model binary", barrier=True).collect()
     fitted: FairXGBClassifier = pickle.loads(bytes(row["model"]))  # noqa: S301  # our own task's
     return fitted
 
 
 def _fit_partition(
-    model: FairXGBClassifier,
-    features: list[str],
-    roles: list[str],
-    nuisances: NuisanceSettings | None,
-    faults: Faults,
-    batches: Iterator[Any],
+    fit: Callable[..., Any], features: list[str], roles: list[str], batches: Iterator[Any]
 ) -> Iterator[Any]:
     """Do the work of one task of the barrier stage; the first task yields the model."""
     context = load("pyspark", "spark").BarrierTaskContext.get()
     parts = [Part(batch[features], *(batch[name] for name in roles)) for batch in batches]
     communicator = load("xgboost.collective", "xgboost").CommunicatorContext
     with communicator(**_tracker_arguments(context)):
-        fitted = fit_here(model, parts, nuisances=nuisances, faults=faults)
+        fitted = fit(parts)
     if context.partitionId() == 0:
         yield load("pandas", "spark").DataFrame({"model": [pickle.dumps(fitted)]})
 

@@ -1,4 +1,4 @@
-"""XGBoost's tracker, which introduces the processes of a collective to each other."""
+"""XGBoost's tracker, which connects the processes of a collective."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _TRIES = 10  # XGBoost waits longer before each, about two minutes in all
 
 
 def start_tracker(n_workers: int, host: str, port: int = 0) -> dict[str, Any]:
-    """Start a tracker in this process and return what workers need to find it.
+    """Start a tracker in this process and return the arguments that workers need to connect.
 
     It ends with the last worker. Each worker opens ``CommunicatorContext(**arguments)`` of
-    ``xgboost.collective``, with a ``dmlc_task_id`` of its own: their order is that of the ranks.
+    ``xgboost.collective``, with its own ``dmlc_task_id``: their order is that of the ranks.
 
     Parameters
     ----------
     n_workers : int
-        How many processes will take part.
+        The number of processes.
     host : str
         An address of this machine that they can reach.
     port : int, default=0
-        Where to listen; 0 is any free port. Another one needs XGBoost 3.
+        The port to listen on; 0 is any free port, other numbers need XGBoost 3.
 
     Returns
     -------
@@ -43,15 +43,15 @@ def start_tracker(n_workers: int, host: str, port: int = 0) -> dict[str, Any]:
     xgboost = load("xgboost", "xgboost")
     if port and int(xgboost.__version__.partition(".")[0]) < 3:
         raise RuntimeError(
-            f"XGBoost {xgboost.__version__} does not listen on a port of one's choice, so that "
-            "other processes cannot find this one; use XGBoost 3"
+            f"XGBoost {xgboost.__version__} cannot listen on a given port, so that other "
+            "processes cannot find this one; use XGBoost 3"
         )
     tracker = load("xgboost.tracker", "xgboost").RabitTracker(
         n_workers=n_workers, host_ip=host, port=port, sortby="task"
     )
     tracker.start()
 
-    def wait() -> None:  # holds the tracker until its workers are done or dead
+    def wait() -> None:  # keeps the tracker until all workers have ended
         with suppress(xgboost.core.XGBoostError):
             tracker.wait_for()
 
@@ -61,19 +61,19 @@ def start_tracker(n_workers: int, host: str, port: int = 0) -> dict[str, Any]:
 
 @contextmanager
 def together(rank: int, size: int, host: str, port: int) -> Iterator[None]:
-    """Make this process one of a collective, for launchers that number their processes.
+    """Connect this process to a collective, for launchers that number their processes.
 
-    MPI, torchrun, Slurm and Ray Train do. The first process starts the tracker; the others wait
-    for it. Inside, every process calls `fit_here`.
+    Examples are MPI, torchrun, Slurm and Ray Train. The first process starts the tracker; the
+    others wait for it. Inside ``with``, every process calls `fit_here`.
 
     Parameters
     ----------
     rank, size : int
-        Which process this is, from 0 on, and how many there are.
+        The number of this process, from 0, and how many there are.
     host : str
-        Where the first one can be reached.
+        The address of the first process.
     port : int
-        A free port there.
+        A free port of that host.
 
     Examples
     --------

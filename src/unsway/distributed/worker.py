@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +17,16 @@ from threadpoolctl import threadpool_limits
 
 from .._typing import Floats
 from ..checks import check_integer
-from ..core import Schedule, Step
+from ..core import Schedule
 from ..criteria import FittedCriterion
 from ..folds import draws, row_keys
 from ..models.boosting import Boosting, check_booster, keep_best, on_step, start
+from ..models.replay import Replay
 from ..models.training import Part as TrainingPart
 from ..models.training import criterion_of, drive, fit_for
 from ..models.xgboost import FairXGBClassifier
 from ..rows import Rows
-from .checkpoint import Checkpointed, fingerprint
+from .checkpoint import Checkpoint
 from .collective import Collective
 from .nuisances import NuisanceSettings, SharedFitting
 from .rows import Layout, Part, check_everywhere, read_facts, refuse_copies_of_z, ties_of
@@ -32,18 +36,18 @@ _HOLD_OUT = 1  # so that the hold-out is drawn by another seed than the folds
 
 @dataclass(frozen=True, kw_only=True)
 class Communication:
-    """What this library summed over the processes, in bytes that each process sent.
+    """The sums of this library over the processes, in bytes that each process sent.
 
-    XGBoost's own sums, of the histograms its trees grow by, come on top as they would without it.
+    The sums of XGBoost itself, of its histograms, are not included.
 
     Parameters
     ----------
     setup : int
         Before the first round: levels, propensity and outcome models, the penalty's matrices.
     rounds : int
-        In all rounds together.
+        In all rounds.
     n_rounds : int
-        How many rounds there were.
+        The number of rounds.
     """
 
     setup: int
@@ -58,16 +62,16 @@ class Communication:
 
 @dataclass(frozen=True)
 class Faults:
-    """What to do about processes that die.
+    """How to recover from the loss of a process.
 
     Parameters
     ----------
     folder : path, optional
-        Where the state of the training is written, and read when a run starts again.
+        Where the state of the training is written, and read if a run starts again.
     every : int, default=10
         Rounds between two writes.
     n_rows : int, optional
-        Rows that all processes must have together.
+        The number of rows of all processes, to be checked.
     """
 
     folder: str | Path | None = None
@@ -88,28 +92,28 @@ def fit_here(
 ) -> FairXGBClassifier:
     """Fit a model on the rows of all processes of XGBoost's collective; call it in each of them.
 
-    No row leaves its process. The processes sum K numbers a round for a penalty of K statistics,
-    two or three more for the losses, and before the first round what the criterion needs: all of
-    it independent of the number of rows. Every process returns the same model.
+    No row leaves its process. In each round the processes sum K numbers for a penalty of K
+    statistics and two or three for the losses, and before the first round the sums for the
+    criterion. None of this depends on the number of rows. Every process returns the same model.
 
     Parameters
     ----------
     model : FairXGBClassifier
         The settings, the same in every process; it is not changed.
     parts : Part or iterable of Part
-        The rows here; none at all is fine, as long as some process has rows.
+        The rows of this process; there may be none, as long as some process has rows.
     eval_parts : Part or iterable of Part, optional
-        Rows to stop early by; by default a share of the training rows, chosen by what they hold.
+        Rows for early stopping; by default a share of the training rows, chosen by a hash.
     nuisances : NuisanceSettings, optional
         How propensity and outcome means are fitted.
     faults : Faults, optional
-        Where to keep the state of the training, and how many rows there must be.
+        Where the state of the training is written, and how many rows there must be.
 
     Returns
     -------
     FairXGBClassifier
-        Fitted, with ``communication_``, ``n_workers_``, ``n_rows_`` and ``resumed_at_``, the rounds
-        taken over from a checkpoint, besides its own attributes.
+        Fitted, with the additional attributes ``communication_``, ``n_workers_``, ``n_rows_`` and
+        ``resumed_at_``, the number of rounds taken over from a checkpoint.
 
     Examples
     --------
@@ -122,50 +126,131 @@ def fit_here(
     >>> model.n_rows_
     1000
     """
-    collective = Collective()
-    fresh, faults = clone(model), faults or Faults()
+    fresh, collective = clone(model), Collective()
+    worker = Worker(fresh, nuisances or NuisanceSettings(), faults or Faults(), collective)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*Empty dataset at worker")  # which is no fault
-        train, validation = prepare_here(fresh, parts, eval_parts, nuisances, faults, collective)
+        warnings.filterwarnings("ignore", ".*Empty dataset at worker")  # which is no error
+        train, validation = worker.prepare(parts, eval_parts)
         boosting = start(fresh, train, validation)
         setup = collective.bytes
-        _drive(fresh, boosting, _trained(fresh, boosting, train, faults, collective), collective)
+        worker.train(boosting, train.rows)
     fresh.n_workers_ = collective.size
     rounds = collective.bytes - setup
     fresh.communication_ = Communication(setup=setup, rounds=rounds, n_rounds=fresh.n_rounds_)
     return fresh
 
 
-def prepare_here(
-    model: FairXGBClassifier,
-    parts: Part | Iterable[Part],
-    eval_parts: Part | Iterable[Part] | None,
-    nuisances: NuisanceSettings | None,
-    faults: Faults,
-    collective: Collective,
-) -> tuple[TrainingPart, TrainingPart]:
-    """Check every input on all processes, and return the rows with their criterion."""
-    collective.agree(lambda: _check_settings(model))
-    here = _listed(parts)
-    layout = Layout.of(read_facts(here, collective), model.positive_level)
-    rows, tables = collective.agree(lambda: layout.rows(here))
-    _check_count(rows, model, faults, collective)
-    check_everywhere(rows, "the training table", collective)
-    refuse_copies_of_z(rows, collective)
-    _describe(model, layout)
-    settings = NuisanceSettings() if nuisances is None else nuisances
-    fitting = SharedFitting(settings, collective, model.n_jobs)
-    if eval_parts is None:
-        fitted = _fit_criterion(model, rows, tables, fitting, collective)
-        return _held_out(model, TrainingPart(rows, fitted, collective.sum), collective)
-    eval_listed = _listed(eval_parts)
-    other, other_tables = collective.agree(lambda: layout.rows(eval_listed, "eval_set"))
-    check_everywhere(other, "eval_set", collective)
-    fitted = _fit_criterion(model, rows, tables, fitting, collective)
-    return (
-        TrainingPart(rows, fitted, collective.sum),
-        TrainingPart(other, _at(fitted, other_tables), collective.sum),
-    )
+@dataclass(frozen=True)
+class Worker:
+    """One process of a training: the settings, and its collective.
+
+    Every process calls the same methods in the same order.
+    """
+
+    model: FairXGBClassifier
+    nuisances: NuisanceSettings
+    faults: Faults
+    collective: Collective
+
+    def prepare(
+        self, parts: Part | Iterable[Part], eval_parts: Part | Iterable[Part] | None
+    ) -> tuple[TrainingPart, TrainingPart]:
+        """Check every input on all processes, and return the rows with their criterion."""
+        model, collective = self.model, self.collective
+        collective.agree(lambda: _check_settings(model))
+        here = _listed(parts)
+        layout = Layout.of(read_facts(here, collective), model.positive_level)
+        rows, tables = collective.agree(lambda: layout.rows(here))
+        self._check_count(rows)
+        check_everywhere(rows, "the training table", collective)
+        refuse_copies_of_z(rows, collective)
+        self._describe(layout)
+        if eval_parts is None:
+            fitted = self._fit_criterion(rows, tables)
+            return self._held_out(TrainingPart(rows, fitted, collective.sum))
+        listed = _listed(eval_parts)
+        other, other_tables = collective.agree(lambda: layout.rows(listed, "eval_set"))
+        check_everywhere(other, "eval_set", collective)
+        fitted = self._fit_criterion(rows, tables)
+        return (
+            TrainingPart(rows, fitted, collective.sum),
+            TrainingPart(other, _at(fitted, other_tables), collective.sum),
+        )
+
+    def train(self, boosting: Boosting, rows: Rows) -> None:
+        """Train by the schedule, and keep the best state on the model."""
+        model, first = self.model, self.collective.rank == 0
+        model.progress = model.progress and first
+        show = on_step(model) if first else None
+        replay, checkpoint = Replay(boosting), None
+        if self.faults.folder is not None:
+            folder, mark = Path(self.faults.folder), self._fingerprint(rows)
+            checkpoint = Checkpoint(folder, mark, self.collective)
+            replay = checkpoint.resume(boosting)
+            save = partial(checkpoint.save, boosting, replay.losses)
+            show = replay.after_step(save, show, self.faults.every)
+        schedule = Schedule() if model.schedule is None else model.schedule
+        with threadpool_limits(1, user_api="blas"):  # BLAS threads slow down the engine's
+            run = drive(schedule, replay, boosting.validation, model.strength_, show)
+        keep_best(model, boosting, run)
+        model.resumed_at_ = replay.n_done
+        if checkpoint is not None:
+            checkpoint.remove()
+
+    def _check_count(self, rows: Rows) -> None:
+        n_rows = int(self.collective.sum(np.array([len(rows)]))[0])
+        if self.faults.n_rows is not None and n_rows != self.faults.n_rows:
+            raise RuntimeError(
+                f"the workers have {n_rows} rows together but the table has {self.faults.n_rows}: "
+                "a partition is missing or there twice"
+            )
+        self.model.n_rows_ = n_rows
+
+    def _describe(self, layout: Layout) -> None:
+        """Set the columns, classes and levels of the model."""
+        model, table = self.model, layout.table
+        model.table_, model.n_features_in_ = table, len(table.names)
+        model.classes_, model.sensitive_levels_ = layout.outcome.classes, layout.groups.levels
+        if table.named:
+            model.feature_names_in_ = np.array(table.names, dtype=object)
+
+    def _fit_criterion(self, rows: Rows, tables: Sequence[Any]) -> FittedCriterion:
+        """Fit the criterion on the rows of all processes; one that is fitted predicts for these."""
+        criterion = criterion_of(self.model)
+        if isinstance(criterion, FittedCriterion):
+            return self.collective.agree(lambda: _at(criterion, tables))
+        fitting = SharedFitting(self.nuisances, self.collective, self.model.n_jobs)
+        fitted: FittedCriterion = fit_for(criterion, self.model.strength_, rows, fitting=fitting)
+        return fitted
+
+    def _held_out(self, whole: TrainingPart) -> tuple[TrainingPart, TrainingPart]:
+        """Return training rows and hold-out, chosen by a hash of each row."""
+        rows, seed = whole.rows, self.model.random_state * 2 + _HOLD_OUT
+        held = draws(rows.X.matrix, ties_of(rows), seed) < self.model.validation_fraction
+        parts = whole.take(np.flatnonzero(~held)), whole.take(np.flatnonzero(held))
+        for part, place in zip(parts, ("the training part", "the hold-out"), strict=True):
+            check_everywhere(part.rows, place, self.collective)
+        return parts
+
+    def _fingerprint(self, rows: Rows) -> str:
+        """Return a digest of the settings and of the training rows of all processes."""
+        model = self.model
+        columns: list[Floats] = [rows.y, rows.z]
+        if rows.weights is not None:
+            columns.append(rows.weights)
+        keys = row_keys(np.column_stack([rows.X.matrix, *columns]), seed=0)
+        total = self.collective.sum(np.array([keys.sum(dtype=np.uint64)], dtype=np.uint64))[0]
+        settings = {
+            "criterion": repr(criterion_of(model)),
+            "strength": model.strength_,
+            "params": model.params,
+            "schedule": repr(model.schedule),
+            "curvature": model.curvature,
+            "random_state": model.random_state,
+            "n_rows": model.n_rows_,
+        }
+        described = json.dumps([int(total), settings], default=repr)
+        return hashlib.sha256(described.encode()).hexdigest()
 
 
 def _check_settings(model: FairXGBClassifier) -> None:
@@ -175,40 +260,6 @@ def _check_settings(model: FairXGBClassifier) -> None:
         raise ValueError(f"params['device'] must be 'cpu' on several workers; got {device!r}")
 
 
-def _check_count(
-    rows: Rows, model: FairXGBClassifier, faults: Faults, collective: Collective
-) -> None:
-    model.n_rows_ = int(collective.sum(np.array([len(rows)]))[0])
-    if faults.n_rows is not None and model.n_rows_ != faults.n_rows:
-        raise RuntimeError(
-            f"the workers have {model.n_rows_} rows together but the table has {faults.n_rows}: a "
-            "partition is missing or there twice"
-        )
-
-
-def _describe(model: FairXGBClassifier, layout: Layout) -> None:
-    model.table_, model.classes_ = layout.table, layout.outcome.classes
-    model.sensitive_levels_ = layout.groups.levels
-    model.n_features_in_ = len(layout.table.names)
-    if layout.named:
-        model.feature_names_in_ = np.array(layout.table.names, dtype=object)
-
-
-def _fit_criterion(
-    model: FairXGBClassifier,
-    rows: Rows,
-    tables: Sequence[Any],
-    fitting: SharedFitting,
-    collective: Collective,
-) -> FittedCriterion:
-    """Fit the criterion on all processes' rows; a fitted one is taken to those here."""
-    criterion = criterion_of(model)
-    if isinstance(criterion, FittedCriterion):
-        return collective.agree(lambda: _at(criterion, tables))
-    fitted: FittedCriterion = fit_for(criterion, model.strength_, rows, fitting=fitting)
-    return fitted
-
-
 def _at(criterion: FittedCriterion, tables: Sequence[Any]) -> FittedCriterion:
     """Return a fitted criterion at the rows of several tables."""
     if criterion.row_values is None:
@@ -216,73 +267,6 @@ def _at(criterion: FittedCriterion, tables: Sequence[Any]) -> FittedCriterion:
     no_rows = np.empty((0, *criterion.row_values.shape[1:]))
     predicted = [np.asarray(criterion.predict(table)) for table in tables]
     return criterion.with_values(np.concatenate([no_rows, *predicted]))
-
-
-def _held_out(
-    model: FairXGBClassifier, whole: TrainingPart, collective: Collective
-) -> tuple[TrainingPart, TrainingPart]:
-    """Return training rows and hold-out, split by a hash of each row."""
-    rows = whole.rows
-    drawn = draws(rows.X.matrix, ties_of(rows), model.random_state * 2 + _HOLD_OUT)
-    held = drawn < model.validation_fraction
-    parts = whole.take(np.flatnonzero(~held)), whole.take(np.flatnonzero(held))
-    for part, place in zip(parts, ("the training part", "the hold-out"), strict=True):
-        check_everywhere(part.rows, place, collective)
-    return parts
-
-
-def _trained(
-    model: FairXGBClassifier,
-    boosting: Boosting,
-    train: TrainingPart,
-    faults: Faults,
-    collective: Collective,
-) -> Boosting | Checkpointed:
-    """Return what the schedule drives: with a folder, something that can be taken up again."""
-    if faults.folder is None:
-        return boosting
-    rows = train.rows
-    columns: list[Floats] = [rows.y, rows.z]
-    if rows.weights is not None:
-        columns.append(rows.weights)
-    keys = row_keys(np.column_stack([rows.X.matrix, *columns]), seed=0)
-    total = collective.sum(np.array([keys.sum(dtype=np.uint64)], dtype=np.uint64))[0]
-    settings = {
-        "criterion": repr(criterion_of(model)),
-        "strength": model.strength_,
-        "params": model.params,
-        "schedule": repr(model.schedule),
-        "curvature": model.curvature,
-        "random_state": model.random_state,
-        "n_rows": model.n_rows_,
-    }
-    mark = fingerprint(total, settings)
-    return Checkpointed(boosting, collective, Path(faults.folder), faults.every, mark)
-
-
-def _drive(
-    model: FairXGBClassifier,
-    boosting: Boosting,
-    trained: Boosting | Checkpointed,
-    collective: Collective,
-) -> None:
-    """Train by the schedule, and keep the best state."""
-    schedule = Schedule() if model.schedule is None else model.schedule
-    show, done = on_step(model) if collective.rank == 0 else None, 0
-    if isinstance(trained, Checkpointed):
-        done = trained.resumed_at
-
-    def show_new(step: Step) -> None:
-        if show is not None and step.number > done:
-            show(step)
-
-    with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
-        run = drive(schedule, trained, boosting.validation, model.strength_, show_new)
-    model.progress = model.progress and collective.rank == 0
-    keep_best(model, boosting, run)
-    model.resumed_at_ = done
-    if isinstance(trained, Checkpointed):
-        trained.finish()
 
 
 def _listed(parts: Part | Iterable[Part]) -> list[Part]:

@@ -1,20 +1,22 @@
-"""A model card people read: what ``card.json`` says, as Markdown.
+"""The model card as Markdown, with the content of ``card.json``.
 
 It follows the headings of Mitchell et al. (2019), "Model cards for model reporting", FAccT, and
-says only what training knew: whoever deploys a model adds its use and its audit.
+contains only what is known after training. Its use and an audit are added when it is deployed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from string import Template
 from typing import Any
 
-#: The file beside ``card.json``.
+#: The file with the Markdown, in the folder of ``card.json``.
 MARKDOWN = "card.md"
-#: Names longer than this are cut in the middle; ``card.json`` has them whole.
+#: Names longer than this are shortened in the middle; ``card.json`` has the full names.
 LONGEST = 80
-#: Features listed one by one; more are counted.
+#: The most features that are listed; of the others the card gives the number.
 MOST_FEATURES = 200
 
 _METRICS = {
@@ -32,7 +34,7 @@ _METRICS = {
 
 
 def markdown_card(card: Mapping[str, Any]) -> str:
-    """Return the card of a saved model as Markdown; names come out as text, whatever they hold.
+    """Return the card of a saved model as Markdown; special characters in names are escaped.
 
     Examples
     --------
@@ -40,104 +42,84 @@ def markdown_card(card: Mapping[str, Any]) -> str:
     >>> print(markdown_card(card).splitlines()[0])
     # Model card: hired
     """
-    return "\n".join(_lines(card)) + "\n"
-
-
-def _lines(card: Mapping[str, Any]) -> Iterator[str]:
     roles, training = card.get("roles") or {}, card.get("training") or {}
-    yield f"# Model card: {_text(roles.get('target') or 'unnamed target')}"
-    yield ""
+    purpose = (
+        "A classifier trained so that the direct effect of a sensitive attribute on its scores is "
+        "removed."
+    )
     if card.get("strength") == 0:
         purpose = (
             "A classifier trained on the labels as they are: at strength 0 nothing of what a "
             "sensitive attribute does to its scores is removed."
         )
-    else:
-        purpose = (
-            "A classifier trained so that the direct effect of a sensitive attribute on its scores "
-            "is removed."
-        )
-    yield f"{purpose} It does not need that attribute to score."
-    yield from _section("Model", _model(card))
-    yield from _section("Training data", _data(roles, training))
-    yield from _metrics(training.get("metrics") or {})
-    yield from _features(card.get("features") or ())
-    yield from ("", "## Limits", "")
-    yield (
-        "- The figures above are those of the training table. Judge the model on other rows, for "
-        "instance with `unsway audit`, before it is used and again as people change."
+    tables = (
+        _settings("Model", _model(card)),
+        _settings("Training data", _data(roles, training)),
+        _metrics(training.get("metrics") or {}),
+        _features(card.get("features") or ()),
     )
-    yield (
-        "- What counts as direct is what the features do not explain. A cause that they do not "
-        "hold may pass for it, and an unfair feature still has its effect."
-    )
-    yield "- Two groups were compared; nothing is said about others, or about groups within them."
-    yield ""
-    yield "Every setting, with checksums, is in `card.json`."
+    template = files(__package__).joinpath("card_template.md").read_text(encoding="utf-8")
+    target = _text(roles.get("target") or "unnamed target")
+    return Template(template).substitute(target=target, purpose=purpose, tables="".join(tables))
 
 
-def _model(card: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    criterion = card.get("criterion") or {}
-    yield "engine", card.get("engine")
-    yield "criterion", criterion.get("name")
-    yield "strength λ", card.get("strength")
-    yield "created", card.get("created")
+def _model(card: Mapping[str, Any]) -> dict[str, Any]:
     versions = card.get("versions") or {}
-    yield "made with", ", ".join(f"{name} {number}" for name, number in versions.items())
-    for name, value in (card.get("settings") or {}).items():
-        if value is not None:
-            yield name, value
+    return {
+        "engine": card.get("engine"),
+        "criterion": (card.get("criterion") or {}).get("name"),
+        "strength λ": card.get("strength"),
+        "created": card.get("created"),
+        "made with": ", ".join(f"{name} {number}" for name, number in versions.items()),
+        **(card.get("settings") or {}),
+    }
 
 
-def _data(roles: Mapping[str, Any], training: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield "target", roles.get("target")
-    yield "positive class", roles.get("positive")
-    yield "sensitive attribute", roles.get("sensitive")
+def _data(roles: Mapping[str, Any], training: Mapping[str, Any]) -> dict[str, Any]:
     low, high = roles.get("sensitive_levels") or (None, None)
-    yield "z = 1 stands for", high
-    yield "z = 0 stands for", low
-    yield "weights", roles.get("weights")
-    yield "left out", ", ".join(map(str, roles.get("dropped") or ()))
-    yield "rows", training.get("rows")
+    return {
+        "target": roles.get("target"),
+        "positive class": roles.get("positive"),
+        "sensitive attribute": roles.get("sensitive"),
+        "z = 1 stands for": high,
+        "z = 0 stands for": low,
+        "weights": roles.get("weights"),
+        "left out": ", ".join(map(str, roles.get("dropped") or ())),
+        "rows": training.get("rows"),
+    }
 
 
-def _section(title: str, pairs: Iterator[tuple[str, Any]]) -> Iterator[str]:
-    known = [(name, value) for name, value in pairs if value not in (None, "", (), {})]
-    if not known:
-        return
-    yield from ("", f"## {title}", "", "| | |", "|---|---|")
-    for name, value in known:
-        yield f"| {_text(name)} | {_text(value)} |"
+def _settings(title: str, values: Mapping[str, Any]) -> str:
+    known = {name: value for name, value in values.items() if value not in (None, "", (), {})}
+    return _table(title, "| | |\n|---|---|", ((_text(name), _text(known[name])) for name in known))
 
 
-def _metrics(parts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    if not parts:
-        return
-    yield from ("", "## Figures of the training", "")
-    yield f"| | {' | '.join(map(_text, parts))} |"
-    yield "|---|" + "---:|" * len(parts)
-    first = next(iter(parts.values()))
-    for name in (*_METRICS, *(each for each in first if each not in _METRICS)):
-        if name in first:
-            cells = (_number(part.get(name)) for part in parts.values())
-            yield f"| {_text(_METRICS.get(name, name))} | {' | '.join(cells)} |"
-
-
-def _features(features: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    if not features:
-        return
-    yield from (
-        "",
-        f"## Features ({len(features)})",
-        "",
-        "| name | kind | levels |",
-        "|---|---|--:|",
+def _metrics(parts: Mapping[str, Mapping[str, Any]]) -> str:
+    first = next(iter(parts.values()), {})
+    head = f"| | {' | '.join(map(_text, parts))} |\n|---|" + "---:|" * len(parts)
+    rows = (
+        [_text(_METRICS.get(name, name)), *(_number(part.get(name)) for part in parts.values())]
+        for name in {**_METRICS, **first}
+        if name in first
     )
-    for each in features[:MOST_FEATURES]:
-        levels = len(each.get("levels") or ())
-        yield f"| {_text(each['name'])} | {_text(each['kind'])} | {levels or ''} |"
+    return _table("Figures of the training", head, rows)
+
+
+def _features(features: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        [_text(each["name"]), _text(each["kind"]), str(len(each.get("levels") or ()) or "")]
+        for each in features[:MOST_FEATURES]
+    ]
     if len(features) > MOST_FEATURES:
-        yield f"| and {len(features) - MOST_FEATURES} more in `card.json` | | |"
+        rows.append([f"and {len(features) - MOST_FEATURES} more in `card.json`", "", ""])
+    head = "| name | kind | levels |\n|---|---|--:|"
+    return _table(f"Features ({len(features)})", head, rows)
+
+
+def _table(title: str, head: str, rows: Iterable[Sequence[str]]) -> str:
+    """Return a section with a table, or nothing where it has no rows."""
+    lines = [f"| {' | '.join(row)} |\n" for row in rows]
+    return f"\n## {title}\n\n{head}\n{''.join(lines)}" if lines else ""
 
 
 def _number(value: Any) -> str:

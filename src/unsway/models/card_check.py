@@ -1,4 +1,4 @@
-"""Whether a card is whole, and whether it belongs to the model in its folder."""
+"""Checks that a card is complete, and that it describes the model in its folder."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 from .engine import Engine
 from .features import Feature
 
-#: Where the card keeps the checksum of everything else it says.
+#: The field with the checksum of all other fields.
 CHECKSUM = "checksum"
-#: Field of the card → the kind of value it holds.
+#: Field of the card → the type of its value.
 FIELDS = {
     "created": str,
     "versions": dict,
@@ -32,7 +32,7 @@ _KINDS = {str: "text", dict: "an object", list: "a list", float: "a number", int
 
 
 def with_checksum(card: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the card with the checksum of what it says.
+    """Return the card with the checksum of its other fields.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def with_checksum(card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_card(card: Mapping[str, Any], path: Path) -> None:
-    """Raise if a card lacks a field or holds one in a wrong form."""
+    """Raise if a field of a card is missing or has a wrong type."""
     _refuse_damage(path, _card_faults(card), "restore it, or save the model again")
 
 
@@ -74,7 +74,7 @@ def _card_faults(card: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _faults(value: Any, fields: Mapping[str, type], owner: str) -> Iterator[str]:
-    """Yield why a value is no object with these fields; what follows may rely on none found."""
+    """Yield why a value is not an object with these fields."""
     if not isinstance(value, dict):
         yield f"{owner} is not an object"
         return
@@ -86,7 +86,7 @@ def _faults(value: Any, fields: Mapping[str, type], owner: str) -> Iterator[str]
 
 
 def check_checksum(card: Mapping[str, Any], path: Path) -> None:
-    """Raise if a card says something else than when it was saved; old cards have no checksum."""
+    """Raise if a card has changed since it was saved; cards of old versions have no checksum."""
     if CHECKSUM in card and with_checksum(card)[CHECKSUM] != card[CHECKSUM]:
         raise ValueError(
             f"{path} has changed since it was saved: its checksum differs; restore it, or save the "
@@ -100,10 +100,10 @@ def check_checksum(card: Mapping[str, Any], path: Path) -> None:
 def difference(
     engine: Engine, booster: Any, content: bytes, features: Sequence[Feature]
 ) -> str | None:
-    """Return in what a booster differs from the features of a card, or None if they agree."""
+    """Return how a booster differs from the features of a card, or None if they agree."""
     facts, held = engine.facts(booster, content), engine.stored_name
     if facts.classes != 2:
-        return f"the model tells {facts.classes} classes apart, not 2"
+        return f"the model has {facts.classes} classes, not 2"
     if facts.objective != engine.objective:
         return f"the model's objective is {facts.objective!r}, not {engine.objective!r}"
     if facts.n_features != len(features):
@@ -119,7 +119,7 @@ def difference(
 
 
 def one_hot_columns(features: Sequence[Feature]) -> list[tuple[str, str | None]]:
-    """Return feature and level of each column that a logistic regression weighs."""
+    """Return feature and level of each column of a logistic regression."""
     return [
         (feature.name, level)
         for feature in features
@@ -147,7 +147,7 @@ def _logistic_faults(stored: Any) -> Iterator[str]:
 
 
 def logistic_difference(stored: Mapping[str, Any], features: Sequence[Feature]) -> str | None:
-    """Return in what a whole logistic regression differs from the features of a card."""
+    """Return how a logistic regression differs from the features of a card, or None."""
     weighed = [(each["feature"], each.get("level")) for each in stored["coefficients"]]
     named = one_hot_columns(features)
     if len(weighed) != len(named):

@@ -1,8 +1,8 @@
-"""Boosting on a CUDA device: the rows, their margins and the objective never leave it.
+"""Boosting on a CUDA device: the rows, their margins and the objective stay on it.
 
-XGBoost hands a custom objective its margins through the host, which costs more than the tree. Here
-the margins are ours: each new tree is asked for its own values on the device, and two fused kernels
-turn margins into derivatives. Only the K sums of a penalty reach the host.
+XGBoost copies the margins for a custom objective to the host, which costs more than the tree. Here
+the margins are kept on the device: the values of each new tree are added to them, and two fused
+kernels compute the derivatives. Only the K sums of a penalty are copied to the host.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .xgboost import training_matrix, xgboost
 _THREADS = 256  # a power of two: the sums of a block are halved until one is left
 _BLOCKS = 1_056  # eight for each of 132 multiprocessors, whatever the number of rows
 
-#: From so many rows on, a kernel of our own is worth the way of each tree to the host and back.
+#: From this number of rows on, a separate kernel saves more time than copying each tree costs.
 MANY_ROWS = 15_000_000
 
 _SOURCE = r"""
@@ -153,7 +153,7 @@ def start_on_device(
 
 @dataclass
 class _Scored:
-    """Rows on the device, with the margin that so many trees have given them."""
+    """Rows on the device, with their margin and the number of trees in it."""
 
     rows: Any
     margin: Any
@@ -161,20 +161,20 @@ class _Scored:
 
 
 class DeviceGrower:
-    """A booster that grows tree by tree where its rows are, beside margins of its own.
+    """A booster that grows tree by tree on the device of its rows, and keeps their margins.
 
     Parameters
     ----------
     params : dict
-        Of XGBoost.
+        Parameters of XGBoost.
     train, validation : CodedTable
         The rows, on the host or on the device.
     weights : array of shape (n,), optional
-        Of the quantiles; the derivatives bring their own.
+        Weights for the quantiles; the derivatives have their own.
     arrays : module
-        CuPy, or NumPy where the rows stay on the host.
+        CuPy, or NumPy if the rows stay on the host.
     place : context manager
-        Makes the device of the rows the present one.
+        Makes the device of the rows the current one.
     """
 
     def __init__(
@@ -202,8 +202,8 @@ class DeviceGrower:
                 )
                 for rows in (train, validation)
             )
-            # From rows as they were given: of rows on the host, XGBoost makes the bins it makes
-            # without a device, and so the same trees.
+            # From the rows as given: for rows on the host, XGBoost makes the same bins as without
+            # a device, and so the same trees.
             self._matrix = training_matrix(params, train, weights)
             self.params = params
             self._start(xgboost().Booster(params, cache=[self._matrix]))
@@ -242,7 +242,7 @@ class DeviceGrower:
         return twin
 
     def _margin(self, scored: _Scored) -> Any:
-        """Return the margin of these rows, with what trees since the last look add to it."""
+        """Return the margin of these rows, after adding the trees grown since the last call."""
         trees = self.n_trees
         if self._add_tree is not None:
             for tree in range(scored.trees, trees):
@@ -253,7 +253,7 @@ class DeviceGrower:
         return scored.margin
 
     def _nodes(self, tree: int) -> Any:
-        """Return a tree on the device, once for training and validation rows."""
+        """Return a tree on the device; training and validation rows share one copy."""
         if self._newest is None or self._newest[0] != tree:
             self._newest = tree, self._arrays.asarray(nodes_of(self.booster, tree).view("i4"))
         return self._newest[1]
@@ -262,8 +262,8 @@ class DeviceGrower:
 class CudaDerivatives(BoostingDerivatives):
     """The derivatives of `BoostingDerivatives`, by two kernels on the device of the margin.
 
-    The first kernel sums over the rows, in double precision and in a fixed order; the second reads
-    them again and writes gradient and curvature. Scores are computed twice rather than stored.
+    The first kernel sums over the rows, in double precision and in a fixed order. The second reads
+    the rows again and writes gradient and curvature. Scores are computed twice instead of stored.
     """
 
     @staticmethod
@@ -311,7 +311,7 @@ class CudaLosses:
         On the validation rows; its columns are moved to the device, in single precision. The losses
         are computed and summed in double precision.
     place : context manager
-        Makes the device of the margin the present one.
+        Makes the device of the margin the current one.
     """
 
     def __init__(self, objective: Objective, place: AbstractContextManager[Any]) -> None:
@@ -333,7 +333,7 @@ class CudaLosses:
 
 
 class _Sums:
-    """Sums over the rows by a kernel: of each block, then of all of them, in a fixed order."""
+    """Sums over the rows by a kernel: of each block, then of all blocks, in a fixed order."""
 
     def __init__(self, kernels: Any, name: str, count: int) -> None:
         empty = load("cupy", "cuda").empty
@@ -349,13 +349,13 @@ class _Sums:
 
 
 def _on_device(objective: Objective) -> Objective:
-    """Return the same objective with its columns in float32 on the present device."""
+    """Return the same objective with its columns in float32 on the current device."""
     asarray = load("cupy", "cuda").asarray
     return in_single_precision(objective, asarray, partial(asarray, order="F"))
 
 
 def _columns(objective: Objective) -> tuple[Any, ...]:
-    """Return target, matrix, weights and shift; a kernel does not read what is absent."""
+    """Return target, matrix, weights and shift; the target replaces one that is absent."""
     target, matrix = objective.target, objective.penalty.matrix
     optional = objective.sample_weight, objective.shift
     return target, matrix, *(target if each is None else each for each in optional)

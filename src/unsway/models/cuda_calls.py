@@ -1,8 +1,8 @@
-"""The two calls into XGBoost that a round on a device is made of, by its C interface.
+"""The two calls of XGBoost's C interface in a round on a device.
 
-Their Python wrappers look anew at what they are given every time, which takes a quarter of a
-millisecond: 11 % of a round on a million rows, 3 % on ten million (benchmarks/gpu.md). Both calls
-are those of XGBoost's documented C interface.
+Their Python wrappers check their arguments in every call, which takes a quarter of a millisecond:
+11 % of a round on a million rows, 3 % on ten million (benchmarks/gpu.md). Both calls are part of
+XGBoost's documented C interface.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 
 from .xgboost import xgboost
 
-_MARGIN = 1  # the type of prediction, in the words of the C interface
+_MARGIN = 1  # the type of prediction in the C interface
 _HANDLE, _TEXT = ctypes.c_void_p, ctypes.c_char_p
 _PREDICTION = (_HANDLE, _TEXT, _TEXT, _HANDLE, *[ctypes.c_void_p] * 3)
 
-#: Function → the types of what it is given.
+#: Function → the types of its arguments.
 _GIVEN = {
     "XGBoosterTrainOneIter": (_HANDLE, _HANDLE, ctypes.c_int, _TEXT, _TEXT),
     "XGBoosterPredictFromCudaArray": _PREDICTION,
@@ -28,16 +28,16 @@ _GIVEN = {
 
 
 class BoosterCalls:
-    """A booster's next tree, and what some of its trees add to the margin of rows.
+    """Grows a booster's next tree, and returns the sum of some of its trees at given rows.
 
     Parameters
     ----------
     booster : xgboost.Booster
         The booster, with the parameters of its training.
     matrix : xgboost.DMatrix
-        What it is trained on.
+        Its training rows.
     arrays : module
-        CuPy, or NumPy where the rows are on the host.
+        CuPy, or NumPy if the rows are on the host.
     """
 
     def __init__(self, booster: Any, matrix: Any, arrays: Any) -> None:
@@ -45,7 +45,7 @@ class BoosterCalls:
 
     def boost(self, iteration: int, gradient: Any, curvature: Any) -> None:
         """Grow a tree."""
-        if not iteration:  # the booster takes over the names of the columns
+        if not iteration:  # here the booster takes the names of the columns
             self._booster.boost(self._matrix, iteration, grad=gradient, hess=curvature)
             return
         handles = self._booster.handle, self._matrix.handle
@@ -53,7 +53,7 @@ class BoosterCalls:
         _call("XGBoosterTrainOneIter")(*handles, iteration, *given)
 
     def added(self, rows: Any, first: int, last: int) -> Any:
-        """Return what trees from the first to before the last add; the next call overwrites it."""
+        """Return the sum of trees ``first`` to ``last − 1``; the next call overwrites it."""
         config = (
             f'{{"type": {_MARGIN}, "training": false, "iteration_begin": {first}, "iteration_end": '
             f'{last}, "missing": NaN, "strict_shape": false, "cache_id": 0}}'
@@ -69,7 +69,7 @@ class BoosterCalls:
 
 
 class _Floats:
-    """So many numbers of single precision at an address, for NumPy or CuPy to look at."""
+    """Numbers of single precision at an address, as an array for NumPy or CuPy."""
 
     def __init__(self, address: int, count: int) -> None:
         self.__array_interface__ = self.__cuda_array_interface__ = {
@@ -78,7 +78,7 @@ class _Floats:
 
 
 def _interface(array: Any) -> bytes:
-    """Return where and what an array is, as the C interface reads it."""
+    """Return address, shape and type of an array in the JSON of the C interface."""
     known = getattr(array, "__cuda_array_interface__", None) or array.__array_interface__
     kept = ("data", "shape", "strides", "typestr", "version", "stream")
     return json.dumps({key: known[key] for key in kept if known.get(key) is not None}).encode()
@@ -86,7 +86,7 @@ def _interface(array: Any) -> bytes:
 
 @cache
 def _call(name: str) -> Callable[..., None]:
-    """Return a function of the C interface that raises what goes wrong in it."""
+    """Return a function of the C interface that raises its errors."""
     library = ctypes.CDLL(xgboost().libpath.find_lib_path()[0])
     library.XGBGetLastError.restype = ctypes.c_char_p
     function = getattr(library, name)

@@ -1,4 +1,4 @@
-"""The CUDA device that a booster trains on, and where XGBoost takes its memory there."""
+"""The CUDA device that a booster trains on, and the memory pool of XGBoost there."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Self
 from ..extras import MissingExtraError, load
 from .xgboost import xgboost
 
-_KEEP_ALL = 2**63 - 1  # bytes that a pool need not give back
+_KEEP_ALL = 2**63 - 1  # bytes that a pool may keep
 
 
 def require_cuda() -> Any:
-    """Return CuPy if it, a device and an XGBoost built for CUDA are there, or say what is not."""
+    """Return CuPy if it, a device and an XGBoost with CUDA are there, or say what is missing."""
     cupy = load("cupy", "cuda")
     try:
         count = int(cupy.cuda.runtime.getDeviceCount())
@@ -29,7 +29,7 @@ def require_cuda() -> Any:
 
 
 def place_of(device: str) -> Place:
-    """Return the place that a device such as ``"cuda:1"`` names, or say why there is none."""
+    """Return the place of a device such as ``"cuda:1"``, or say why there is none."""
     cupy = require_cuda()
     _, _, number = device.partition(":")
     if not number:
@@ -41,11 +41,11 @@ def place_of(device: str) -> Place:
 
 
 class Place:
-    """A device, made the present one by ``with``, with XGBoost's memory from the driver's pool.
+    """A device that ``with`` makes the current one, with XGBoost's memory from the driver's pool.
 
-    A round asks for memory as large as the gradients and gives it back. Inside, the pool keeps it,
-    which saves up to a tenth of a round; on leaving, what XGBoost and the pool were told when the
-    place was made holds again. Where either has no pool, memory is asked for as ever.
+    A round allocates memory as large as the gradients and frees it. Inside ``with`` the pool keeps
+    this memory, which saves up to a tenth of a round. Afterwards the settings of XGBoost and of the
+    pool are restored. Without a pool in either, nothing is changed.
 
     Parameters
     ----------
@@ -68,26 +68,26 @@ class Place:
     def __enter__(self) -> Self:
         self._device.__enter__()
         if not self._depth and self._pool is not None:
-            self._tell(True, _KEEP_ALL)
+            self._set(True, _KEEP_ALL)
         self._depth += 1
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._depth -= 1
         if not self._depth and self._pool is not None:
-            self._tell(*self._before)
+            self._set(*self._before)
         self._device.__exit__(*error)
 
     @property
     def _threshold(self) -> int:
         return int(self._runtime.cudaMemPoolAttrReleaseThreshold)
 
-    def _tell(self, pooled: bool, kept_bytes: int) -> None:
+    def _set(self, pooled: bool, kept_bytes: int) -> None:
         xgboost().set_config(use_cuda_async_pool=pooled)
         self._runtime.memPoolSetAttribute(self._pool, self._threshold, kept_bytes)
 
     def _pools(self) -> bool:
-        """Return whether both XGBoost, from 3.2 on, and the device can use a pool of the driver."""
+        """Return whether XGBoost (3.2 or later) and the device can use a pool of the driver."""
         built, known = xgboost().build_info(), xgboost().get_config()
         unsuited = built.get("USE_RMM", False) or not built.get("USE_CUDA", False)
         if unsuited or "use_cuda_async_pool" not in known or sys.platform == "win32":

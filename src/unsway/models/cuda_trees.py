@@ -1,9 +1,9 @@
-"""What a new tree adds to the margins of many rows on a CUDA device.
+"""Adding a new tree to the margins of many rows on a CUDA device.
 
-XGBoost predicts rows of any kind, several trees at a time. A booster's own loop needs less: one
-tree, dense columns, a margin to add to. Its kernel takes a tenth of the time; to get the tree out
-of the booster takes about a millisecond, so that it pays for many rows only: it saves a tenth of a
-round on 50 million rows (benchmarks/gpu.md), and nothing below 15 million.
+XGBoost predicts rows of any kind, several trees at a time. Here one tree is added to a margin, on
+dense columns, and the kernel takes a tenth of the time. Reading the tree from the booster takes
+about a millisecond, so that this is faster for many rows only: it saves a tenth of a round on 50
+million rows (benchmarks/gpu.md), and nothing below 15 million.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("right", "i4"), ("value", "
 
 
 def is_simple(params: dict[str, Any], *, categorical: bool) -> bool:
-    """Return whether every round leaves one tree that splits by thresholds alone."""
+    """Return whether every round adds one tree that splits by thresholds only."""
     alone = params.get("num_parallel_tree", 1) == 1
     return alone and params.get("booster", "gbtree") == "gbtree" and not categorical
 
 
 def nodes_of(booster: Any, tree: int) -> NDArray[Any]:
-    """Return a tree's nodes; a leaf has no left child, and its value is what it adds.
+    """Return a tree's nodes; a leaf has no left child, and its value is that of the tree.
 
     Examples
     --------
@@ -72,8 +72,8 @@ def nodes_of(booster: Any, tree: int) -> NDArray[Any]:
 def _array(raw: bytearray, key: str) -> NDArray[Any]:
     """Return the array of numbers under a key of Universal Binary JSON: [$ type #L count data.
 
-    Text formats would cost more than the kernel. Trees come after all names, so that the last match
-    is theirs.
+    Parsing a text format would cost more than the kernel. Trees follow all names, so that the last
+    match belongs to them.
     """
     start = raw.rindex(key.encode() + b"[$") + len(key) + 2
     count = int.from_bytes(raw[start + 3 : start + 11], "big")

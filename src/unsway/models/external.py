@@ -1,8 +1,8 @@
 """Training on Parquet files that are larger than memory.
 
-What XGBoost keeps of a row is one byte per column, so that its quantised matrix is built from an
-iterator over the files and held in memory; the rows themselves never are. The objective's columns
-lie in memory-mapped files.
+XGBoost keeps one byte per row and column. Its quantised matrix is built from an iterator over the
+files and kept in memory; the rows themselves are not. The objective's columns are memory-mapped
+files.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedRows:
-    """What training on files returns besides the model."""
+    """The criterion and the hold-out of a training on files."""
 
     criterion: FittedCriterion
     held: Mask
@@ -92,7 +92,7 @@ def fit_rows(
     criterion_rows: int = 1_000_000,
     folder: str | Path | None = None,
 ) -> FittedRows:
-    """Fit a classifier on files; ``rows`` are all of theirs, without the covariates."""
+    """Fit a classifier on files; ``rows`` are all their rows, without the covariates."""
     read_table(model, files.head(), reset=True)
     model.classes_, model.sensitive_levels_ = rows.outcome.classes, rows.groups.levels
     model.table_ = files.engine_table()
@@ -112,10 +112,9 @@ def fit_rows(
             for inside in (~held, held)
         )
         params = engine_params(BoosterSettings.of(model))
-        first = training_matrix(params, feed_of(files, model.table_, ~held, rows.weights))
-        other = training_matrix(
-            params, feed_of(files, model.table_, held, rows.weights), bins_of=first
-        )
+        feeds = [feed_of(files, model.table_, inside, rows.weights) for inside in (~held, held)]
+        first = training_matrix(params, feeds[0])
+        other = training_matrix(params, feeds[1], bins_of=first)
         derivatives = BoostingDerivatives(train, model.curvature, learning_rate(model))
         grower = XGBoostGrower(params, first, other)
         train_booster(model, Boosting(grower, derivatives, validation))
@@ -133,9 +132,9 @@ def predict_rows(model: FairXGBClassifier, files: ParquetRows) -> Floats:
 def _survey(
     files: ParquetRows, rows: Rows, shares: tuple[float, float], model: FairXGBClassifier
 ) -> tuple[Mask, Mask]:
-    """Look at every row once: draw a hold-out and a sample, refuse a copy of z among the columns.
+    """Read every row once: draw a hold-out and a sample, and refuse a column that is a copy of z.
 
-    A row is drawn by what it holds, not by its position: rows alike in everything go the same way.
+    A row is drawn by its values, not by its position: equal rows are drawn together.
     """
     masks = np.zeros((2, files.n_rows), dtype=bool)
     codes, n_levels = rows.groups.codes, len(rows.groups.levels)
@@ -156,7 +155,7 @@ def _survey(
 def _criterion_at(
     model: FairXGBClassifier, files: ParquetRows, rows: Rows, table: Any, sample: Mask
 ) -> FittedCriterion:
-    """Fit the criterion on a sample, and bring its values to all rows, a batch at a time."""
+    """Fit the criterion on a sample, and predict its values for the other rows in batches."""
     criterion = criterion_of(model)
     if sample.all() or isinstance(criterion, FittedCriterion):
         whole = rows.with_table(table if sample.all() else None)
@@ -168,7 +167,7 @@ def _criterion_at(
     values = np.empty((files.n_rows, *fitted.row_values.shape[1:]))
     for span, batch in files.batches():
         values[span] = fitted.predict(batch)
-    values[sample] = fitted.row_values  # from models that have not seen them
+    values[sample] = fitted.row_values  # out-of-fold values
     return fitted.with_values(values)
 
 

@@ -1,7 +1,7 @@
-"""A model as a folder of open files: the engine's own format and a card that says what it is.
+"""A model as a folder of open files: the engine's own format and a card that describes it.
 
-No pickle, no row of the training table, and of the sensitive attribute only the names of its two
-levels. A model that was saved needs that attribute no more than the one in memory.
+The folder contains no pickle and no row of the training table, and of the sensitive attribute only
+the names of its two levels. A saved model does not need that attribute.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from .logistic import Linear
 from .margins import class_probabilities
 from .xgboost import XGBOOST
 
-#: What ``card.json`` calls itself, and the version of its fields.
+#: The format that ``card.json`` names, and the version of its fields.
 FORMAT, SCHEMA_VERSION = "unsway-model", 1
 CARD = "card.json"
-#: Name → the library that grows the trees.
+#: Name → the engine that grows the trees.
 BOOSTERS: dict[str, Engine] = {engine.name: engine for engine in (XGBOOST, LIGHTGBM)}
-#: Engine → the file its model is in.
+#: Engine → the file of its model.
 MODEL_FILES = {engine.name: engine.model_file for engine in (Linear, XGBOOST, LIGHTGBM)}
 
 
 @dataclass(frozen=True)
 class TrainingRoles:
-    """What the columns of the training table were for, by name."""
+    """The roles of the columns of the training table, by name."""
 
     target: str | None = None
     positive: str | None = None
@@ -64,14 +64,14 @@ class TrainingRoles:
 
 @dataclass(frozen=True, kw_only=True)
 class SavedModel:
-    """A model read from its folder; it needs the features by name, and no sensitive attribute.
+    """A model read from its folder; it needs the features, but not the sensitive attribute.
 
     Parameters
     ----------
     card : dict
-        What ``card.json`` says.
+        The content of ``card.json``.
     features : tuple of Feature
-        The columns it reads, in order.
+        The columns of the model, in order.
     booster : optional
         The engine's own model, or None for a logistic regression.
     coefficients, intercept
@@ -87,8 +87,8 @@ class SavedModel:
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row; the second is the positive one.
 
-        Columns of a frame are matched by name: the frame may have others, in any order. An
-        array must hold the features in their order.
+        Columns of a frame are matched by name: there may be others, in any order. An array must
+        have the features in their order.
         """
         return class_probabilities(self.decision_function(X))
 
@@ -104,7 +104,7 @@ class SavedModel:
         return np.asarray(margin, dtype=np.float64)
 
     def unseen(self, X: Any) -> dict[str, int]:
-        """Return how many rows hold a level that training did not see, by column."""
+        """Return the number of rows with a level that was not in the training rows, by column."""
         return count_unseen(align(X, self.features), self.features)
 
 
@@ -117,24 +117,24 @@ def save_model_folder(
     training: Mapping[str, Any] | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write a fitted classifier as a folder, whole or not at all.
+    """Write a fitted classifier as a folder, atomically.
 
     Parameters
     ----------
     model : FairLogisticRegression, FairXGBClassifier or FairLGBMClassifier
         Fitted.
     path : path
-        The folder. It must be new or empty, or a model folder if ``overwrite`` says so.
+        The folder. It must be new or empty, or with ``overwrite`` a model folder.
     features : sequence of Feature, optional
-        The columns of X; read off the model by default. A logistic regression fitted on the
-        `one_hot` of a table needs those of the table.
+        The columns of X; by default those that the model knows. A logistic regression fitted on
+        the `one_hot` of a table needs the features of the table.
     roles : TrainingRoles, optional
-        What the columns of the training table were for; the model's classes and sensitive levels
-        by default.
+        The roles of the columns of the training table; by default the model's classes and
+        sensitive levels.
     training : mapping, optional
         Metrics and counts of the training, for the card.
     overwrite : bool, default=False
-        Whether to replace a model that is there.
+        Whether to replace an existing model.
 
     Returns
     -------
@@ -188,10 +188,10 @@ def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
 
 
 def load_model_folder(path: str | Path) -> SavedModel:
-    """Read a model folder; a missing, damaged or newer one is refused.
+    """Read a model folder; a missing, damaged or newer folder is refused.
 
-    The card is compared with the model: a model of other features, another objective or more than
-    two classes is refused, since its scores would not be those that the card describes.
+    The card is compared with the model. A model with other features, another objective or more
+    than two classes is refused, since the card would not describe its scores.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def load_model_folder(path: str | Path) -> SavedModel:
 
 
 def engine_name(model: Any) -> str:
-    """Return what cards call the engine of an estimator, or say that it cannot be saved."""
+    """Return the name of an estimator's engine in a card, or say that it cannot be saved."""
     name = getattr(getattr(model, "engine", None), "name", None)
     if name not in MODEL_FILES:
         raise TypeError(
@@ -263,7 +263,7 @@ def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
 
 
 def _load_booster(engine: Engine, path: Path) -> Any:
-    version = engine.version()  # says how to install a library that is not there
+    version = engine.version()  # says how to install a missing library
     try:
         return engine.load(str(path))
     except Exception as error:
@@ -287,7 +287,7 @@ def _features_of(model: Any) -> tuple[Feature, ...]:
 
 
 def versions_of(engine: str | None) -> dict[str, str]:
-    """Return the versions of what the numbers of a model depend on."""
+    """Return the versions of the packages that the numbers of a model depend on."""
     found = {"unsway": __version__, "python": platform.python_version()}
     found |= {name: version(name) for name in ("numpy", "scikit-learn")}
     if engine in BOOSTERS:
@@ -303,7 +303,7 @@ def _roles_of(model: Any) -> TrainingRoles:
 
 
 def _criterion_of(model: Any) -> dict[str, Any]:
-    """Return the settings of the criterion; what a fitted one learned stays out."""
+    """Return name and settings of the criterion, without what it has learned."""
     criterion = getattr(model.criterion, "criterion", model.criterion)
     criterion = FairTarget() if criterion is None else criterion
     settings = criterion.get_params(deep=False) if hasattr(criterion, "get_params") else {}
@@ -316,7 +316,7 @@ def _criterion_of(model: Any) -> dict[str, Any]:
 
 
 def _settings_of(model: Any) -> dict[str, Any]:
-    """Return the other settings of the model, those that JSON can hold."""
+    """Return the other settings of the model, as far as JSON can represent them."""
     elsewhere = ("criterion", "strength", "callback", "positive_level")
     return {
         name: value
@@ -361,7 +361,7 @@ def _read_card(path: Path) -> dict[str, Any]:
 
 
 def _read_checked(path: Path, expected: Mapping[str, Any]) -> bytes:
-    """Return a file's bytes if they are those that were saved."""
+    """Return the content of a file, or say how it differs from what was saved."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing: the model folder is not whole")
     content = path.read_bytes()

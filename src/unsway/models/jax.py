@@ -21,15 +21,15 @@ def engine() -> Any:
 
 @dataclass(frozen=True)
 class LossState:
-    """What a loss remembers from batch to batch; made by `FairJaxLoss.init`.
+    """The state of a loss between batches; made by `FairJaxLoss.init`.
 
-    A pytree, so that it passes through ``jit``, ``scan`` and ``vmap``. It holds scores of the
-    training rows and the penalty's statistics of them, no z. Fair targets leave it empty.
+    It is a pytree and passes through ``jit``, ``scan`` and ``vmap``. It contains scores of the
+    training rows and the penalty's statistics of them, but not z. For fair targets it is empty.
 
     Parameters
     ----------
     reference : array of shape (n,)
-        p°: a score of each row, as it was when the reference was last renewed.
+        p°: the score of each row when the reference was last updated.
     latest : array of shape (n,)
         The last score of each row.
     anchor : array of shape (K,)
@@ -37,7 +37,7 @@ class LossState:
     previous : array of shape (K,)
         The estimate of ζ from the batch before.
     n_since : integer
-        Rows in batches since the reference was renewed.
+        Rows in batches since the reference was updated.
     """
 
     reference: Array
@@ -59,19 +59,19 @@ class FairJaxLoss:
         ζ̃ = (m/n)·ζ̂ + (1 − m/n)·(ζ̂ of the batch before)
         loss = (1−λ)·mean_B w_i ℓ_i + λ·h(ζ̃),   with the gradient λ·h′(ζ̃)·∂ζ̂ of the latter
 
-    where p° are the scores of the epoch before and ζ° their statistics. So h′ is taken where the
-    full sample stands now, by other rows than those whose slope it multiplies, and ζ̂ varies by
-    what an epoch changed in the scores, not by the scores themselves. A batch of all rows is the
-    core's `Objective`. With fair targets, which are additive, the loss is the log-loss against
-    y + λd.
+    where p° are the scores of the epoch before and ζ° their statistics. So h′ is evaluated at the
+    present statistics of the full sample, by other rows than those whose slope it multiplies, and
+    ζ̂ varies only by the change of the scores within an epoch. A batch of all rows gives the value
+    of the core's `Objective`. With fair targets, which are additive, the loss is the log-loss
+    against y + λd.
 
-    Made by `fair_loss`. It is a pytree: hand it to a jitted function as an argument, and the matrix
-    is not compiled into it.
+    Made by `fair_loss`. It is a pytree: if it is an argument of a jitted function, the matrix is
+    not compiled into that function.
 
     Parameters
     ----------
     matrix : array of shape (n, K)
-        A; fair targets have no column.
+        A; without columns for fair targets.
     distance : Distance
         h, one per statistic.
     strength : float
@@ -79,28 +79,28 @@ class FairJaxLoss:
     weight : array of shape (n,), optional
         w, the sample weights over their mean.
     shift : array of shape (n,), optional
-        d, what fair targets add to the labels at full strength.
+        d, the shift of the labels by fair targets at full strength.
     loss : Loss, default=LogLoss()
         ℓ, with the mean of a margin.
 
     Notes
     -----
-    p° is renewed once n rows have passed, by the last score of each, and ζ° summed afresh, so that
-    no rounding adds up. Before that it is ½, the score of a logit of 0, unless ``init`` is given
-    logits.
+    After n rows p° is replaced by the last score of each row and ζ° is summed again, so that no
+    rounding error accumulates. Before that p° is ½, the score of a logit of 0, unless ``init`` is
+    given logits.
 
-    Where h is a square and the batches are cut from shuffles of the rows, the gradient at given
-    scores is, over all shuffles, that of the full sample on average: what ζ̂ has in common with its
-    own slope, weighed by m/n, is what two disjoint batches have against each other. Batches drawn
-    with replacement keep m/n of the bias that a penalty of the batch alone would have.
+    If h is a square and the batches are parts of shuffles of the rows, the mean of the gradient at
+    given scores over all shuffles is that of the full sample: the covariance of ζ̂ with its own
+    slope, weighted by m/n, cancels the negative covariance of two disjoint batches. Batches drawn
+    with replacement have m/n of the bias that a penalty of the batch alone would have.
 
-    Scores that are NaN make the loss NaN and are not kept. On row numbers out of range see
+    Scores that are NaN make the loss NaN and are not kept. For row numbers out of range see
     ``__call__``.
 
     References
     ----------
     Johnson & Zhang (2013), "Accelerating stochastic gradient descent using predictive variance
-    reduction", for sums corrected by those of a reference.
+    reduction", for sums corrected by the sums of a reference.
     """
 
     matrix: Array
@@ -112,7 +112,7 @@ class FairJaxLoss:
 
     @classmethod
     def of(cls, objective: Objective) -> FairJaxLoss:
-        """Return the loss of an objective, in float64 where JAX is set to keep it."""
+        """Return the loss of an objective, in float64 if JAX is configured for it."""
         _register()
         jnp = engine().numpy
         penalty, weight = objective.penalty.map(jnp.asarray), objective.sample_weight
@@ -139,7 +139,7 @@ class FairJaxLoss:
         Parameters
         ----------
         logits : float array of shape (n,) or (n, 1), optional
-            The margins of all rows, where training goes on from a model; 0 by default.
+            The margins of all rows, if training continues from a model; 0 by default.
 
         Returns
         -------
@@ -161,14 +161,15 @@ class FairJaxLoss:
         Parameters
         ----------
         state : LossState
-            What ``init`` or the call before gave.
+            The result of ``init`` or of the call before.
         logits : float array of shape (m,) or (m, 1)
             The model's margins at the rows of the batch, before any sigmoid.
         y : array of shape (m,) or (m, 1)
             Their labels, 0/1.
         rows : integer array of shape (m,)
-            Which of the n rows they are, counted from 0. One out of range raises, or, where a
-            transformation hides it, makes the loss NaN. All rows, in their order, need none.
+            Their row numbers among the n rows, from 0. A number out of range raises; under a
+            transformation of JAX, which hides the values, it makes the loss NaN. Not needed for all
+            rows in order.
 
         Returns
         -------
@@ -203,7 +204,7 @@ class FairJaxLoss:
         return self.loss.value(logits, y, weight)
 
     def _kept(self, state: LossState, scores: Array, drawn: Array, rows: Array | None) -> LossState:
-        """Return the state with the scores of a batch, the reference renewed if it is time."""
+        """Return the state with the scores of a batch, and after n rows a new reference."""
         jax = engine()
         jnp, dtype = jax.numpy, self.matrix.dtype
         scores = jnp.where(jnp.isnan(scores), _take(state.latest, rows), scores).astype(dtype)
@@ -217,7 +218,7 @@ class FairJaxLoss:
         )
 
     def _checked_rows(self, rows: Any) -> Array:
-        """Return row numbers; those out of range raise where they are known, else become n."""
+        """Return row numbers; those out of range raise if they are known, else become n."""
         jnp = engine().numpy
         numbers = jnp.asarray(rows)
         if numbers.ndim != 1 or not jnp.issubdtype(numbers.dtype, jnp.integer):
@@ -237,7 +238,7 @@ class FairJaxLoss:
         return jnp.where(numbers < 0, self.n_rows, numbers)  # JAX counts −1 from the end
 
     def _column(self, values: Any, n_batch: int, role: str) -> Array:
-        """Return floats of shape (m,), in the precision of the matrix or a better one."""
+        """Return floats of shape (m,), in the precision of the matrix or a higher one."""
         jnp = engine().numpy
         column = jnp.asarray(values)
         if column.shape not in ((n_batch,), (n_batch, 1)):
@@ -266,24 +267,24 @@ def fair_loss(
 ) -> FairJaxLoss:
     """Return the loss for training any JAX model, in batches or on all rows.
 
-    It belongs to the rows it was made from: a batch says by number which of them it holds. It is
-    pure: ``value, state = loss(state, logits, y, rows)`` goes into ``jax.value_and_grad`` with
-    ``has_aux=True``, and under ``jit``, ``vmap`` and ``lax.scan``.
+    It is made for these rows; a batch is identified by its row numbers. It is pure: ``value, state
+    = loss(state, logits, y, rows)`` works with ``jax.value_and_grad`` and ``has_aux=True``, and
+    under ``jit``, ``vmap`` and ``lax.scan``.
 
     Parameters
     ----------
     criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the model is trained on or held to; None stands for `FairTarget`.
+        Fair targets to train on, or a penalty; None means `FairTarget`.
     X : table of shape (n_samples, n_features)
-        Covariates, without the sensitive attribute; only the criterion looks at them.
+        Covariates, without the sensitive attribute; only the criterion uses them.
     y : column of length n_samples
         Labels of two classes.
     sensitive_features : column of length n_samples
         The sensitive attribute, two levels.
     strength : float, optional
-        λ; by default 1 for fair targets and .9 for a penalty. ``loss.at(λ)`` has another.
+        λ; by default 1 for fair targets and .9 for a penalty. ``loss.at(λ)`` changes it.
     sample_weight : column of length n_samples, optional
-        Weights of the rows; draw batches without regard to them.
+        Weights of the rows; batches must not be drawn by them.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
 
@@ -293,8 +294,8 @@ def fair_loss(
 
     Examples
     --------
-    Two rows of each group, the scores ¾ and ¼: a gap of ½, at half strength ½·½² beside half the
-    log-loss, −½·log ¾.
+    Two rows of each group have the scores ¾ and ¼: a gap of ½. At half strength the loss is ½·½²
+    plus half the log-loss, −½·log ¾.
 
     >>> import numpy as np
     >>> from unsway import Parity, fair_loss
@@ -311,12 +312,12 @@ def fair_loss(
 
 
 def _take(array: Array, rows: Array | None) -> Array:
-    """Return some rows of an array, or all; 0 for one out of range, where JAX takes the last."""
+    """Return some rows of an array, or all; 0 for a row out of range, where JAX takes the last."""
     return array if rows is None else array.at[rows].get(mode="fill", fill_value=0)
 
 
 def _known(array: Any) -> Any:
-    """Return an array as NumPy's, or None where a transformation of JAX hides its values."""
+    """Return a NumPy array, or None if a transformation of JAX hides the values."""
     try:
         return np.asarray(array)
     except engine().errors.TracerArrayConversionError:
@@ -325,7 +326,7 @@ def _known(array: Any) -> Any:
 
 @cache
 def _register() -> None:
-    """Tell JAX, once it is loaded, which of the classes here are pytrees."""
+    """Register the classes as pytrees, once JAX is loaded."""
     register = engine().tree_util.register_dataclass
     for cls in (Distance, LossState, FairJaxLoss):
         names = [each.name for each in fields(cls)]

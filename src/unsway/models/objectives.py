@@ -1,4 +1,4 @@
-"""The objective for a training loop of your own."""
+"""The objective for your own training loop."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..tables import check_table
 
 
 class TrainingObjective:
-    """Gradient and curvature of (1−λ)·log-loss + λ·penalty at a margin, as boosters ask for them.
+    """Gradient and curvature of (1−λ)·log-loss + λ·penalty at a margin, for boosters.
 
-    Made by `xgboost_objective` and `lightgbm_objective`. It can be pickled, so that it reaches
-    workers; it holds the rows it was made for, in their order.
+    Made by `xgboost_objective` and `lightgbm_objective`. It can be pickled and sent to workers. It
+    contains columns of the rows it was made for, in their order.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class TrainingObjective:
         self.strength = strength
 
     def __call__(self, preds: Any, rows: Any = None) -> tuple[Singles, Singles]:
-        """Return both at the margins of the training rows; the engine's own rows are not read."""
+        """Return both at the margins of the training rows; the engine's rows are not used."""
         margin = np.asarray(preds).ravel()
         n_rows = len(self.derivatives.objective.target)
         if len(margin) != n_rows:
@@ -43,7 +43,7 @@ class TrainingObjective:
                 f"the engine asks for derivatives at {len(margin)} rows but the objective was made "
                 f"for {n_rows}; make it from the training rows, all of them and in their order"
             )
-        with _threads().limit(limits=1, user_api="blas"):  # they would fight the engine's
+        with _threads().limit(limits=1, user_api="blas"):  # BLAS threads slow down the engine's
             return self.derivatives(margin, self.strength)
 
 
@@ -59,27 +59,27 @@ def xgboost_objective(
     learning_rate: float = 0.3,
     curvature: str = "bound",
 ) -> TrainingObjective:
-    """Return the objective for a loop of your own: ``xgb.train(params, rows, obj=it)``.
+    """Return the objective for your own training loop: ``xgb.train(params, rows, obj=objective)``.
 
-    It can be pickled. It belongs to the rows it was made from, in their order. Keep
+    It can be pickled. It is valid for the rows it was made from, in their order. Keep
     ``objective="binary:logistic"`` and ``base_score=0.5`` in the parameters: margins then start at
     0, and the model predicts probabilities.
 
     Parameters
     ----------
     criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the model is trained on or held to; None stands for `FairTarget`.
+        Fair targets to train on, or a penalty; None means `FairTarget`.
     X, y, sensitive_features, sample_weight
         The training rows, as for `FairXGBClassifier`.
     strength : float, optional
-        λ; by default 1 for fair targets and .9 for a penalty, as in the classifier. A penalty's is
-        best reached over many rounds: set ``strength`` of the object in a callback.
+        λ; by default 1 for fair targets and .9 for a penalty, as in the classifier. Raise that of a
+        penalty over many rounds: set ``strength`` of the object in a callback.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1.
     learning_rate : float, default=0.3
-        XGBoost's own, which the curvature bound depends on.
+        The learning rate of XGBoost; the curvature bound depends on it.
     curvature : {"bound", "exact"}, default="bound"
-        What stands in for the Hessian.
+        The diagonal that replaces the Hessian.
 
     Returns
     -------
@@ -113,9 +113,9 @@ def lightgbm_objective(
     learning_rate: float = 0.1,
     **options: Any,
 ) -> TrainingObjective:
-    """Return the objective for a loop of your own: ``lgb.train({"objective": it}, …)``.
+    """Return the objective for your own training loop: ``lgb.train({"objective": objective}, …)``.
 
-    It can be pickled. It belongs to the rows it was made from, in their order. Predictions of a
+    It can be pickled. It is valid for the rows it was made from, in their order. Predictions of a
     model trained with it are margins, log-odds: LightGBM does not know the link.
 
     Parameters
@@ -123,9 +123,10 @@ def lightgbm_objective(
     criterion, X, y, sensitive_features
         As in `xgboost_objective`.
     learning_rate : float, default=0.1
-        LightGBM's own, which the curvature bound depends on.
+        The learning rate of LightGBM; the curvature bound depends on it.
     **options
-        Others of `xgboost_objective`: strength, sample weights, level and curvature.
+        Other parameters of `xgboost_objective`: ``strength``, ``sample_weight``,
+        ``positive_level`` and ``curvature``.
 
     Returns
     -------
@@ -188,5 +189,5 @@ def check_learning_rate(value: Any, name: str) -> float:
 
 @cache
 def _threads() -> ThreadpoolController:
-    """Return what sets the threads of BLAS, found once: looking takes a millisecond."""
+    """Return the controller of the BLAS threads, cached: to make one takes a millisecond."""
     return ThreadpoolController()

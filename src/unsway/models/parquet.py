@@ -1,4 +1,4 @@
-"""The rows of Parquet files, a batch at a time: what of a table larger than memory can be held."""
+"""The rows of Parquet files in batches, for tables larger than memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import EngineTable
 
-#: Words with more levels than this name rows rather than groups of rows.
+#: A text column with more levels than this identifies rows rather than groups of rows.
 MOST_LEVELS = 10_000
 #: Rows read at once: 21 MB of single precision for 20 columns.
 BATCH_ROWS = 262_144
@@ -36,21 +36,20 @@ class ParquetRows:
         Of the same columns and types.
     names : tuple of str
         The covariates.
-    words : tuple of str
-        Those that are categories rather than numbers.
+    categories : tuple of str
+        The covariates that hold text.
     n_rows : int
         Of all files.
     """
 
     files: tuple[Path, ...]
     names: tuple[str, ...]
-    words: tuple[str, ...]
+    categories: tuple[str, ...]
     n_rows: int
-    batch_rows: int = BATCH_ROWS
 
     @classmethod
-    def of(cls, files: Any, leave_out: Sequence[str] = (), batch_rows: int = BATCH_ROWS) -> Self:
-        """Open the files, and refuse columns that are neither numbers nor words."""
+    def of(cls, files: Any, leave_out: Sequence[str] = ()) -> Self:
+        """Open the files, and refuse columns that are neither numbers nor text."""
         paths = _paths(files)
         schemas, counts = zip(*map(_opened, paths), strict=True)
         for path, schema in zip(paths, schemas, strict=True):
@@ -66,29 +65,30 @@ class ParquetRows:
         names = tuple(name for name in known if name not in leave_out)
         if not names:
             raise ValueError("no column is left to train on")
-        words = tuple(name for name in names if _is_words(name, schemas[0].field(name).type))
+        empty = schemas[0].empty_table()
+        categories = tuple(name for name in names if _is_text(_plain(name, empty.column(name))))
         if not sum(counts):
             raise ValueError(f"{paths[0]} has no rows")
-        return cls(paths, names, words, sum(counts), batch_rows)
+        return cls(paths, names, categories, sum(counts))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[tuple[slice, Any]]:
-        """Yield places and pyarrow tables of some rows, one after the other."""
+        """Yield the positions of some rows and their pyarrow table, batch by batch."""
         parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
         first, chosen = 0, list(self.names if names is None else names)
         for path in self.files:
             with parquet.ParquetFile(path, pre_buffer=False) as file:
-                for batch in file.iter_batches(self.batch_rows, columns=chosen):
+                for batch in file.iter_batches(BATCH_ROWS, columns=chosen):
                     table = pyarrow.Table.from_batches([batch]).select(chosen)
                     yield slice(first, first + len(table)), table
                     first += len(table)
 
     def engine_table(self) -> EngineTable:
-        """Return names and levels of the covariates, read off all rows."""
+        """Return names and levels of the covariates, read from all rows."""
         compute = load("pyarrow.compute", "cli")
-        found: dict[str, set[str | None]] = {name: set() for name in self.words}
-        for _, table in self.batches(self.words) if self.words else ():
+        found: dict[str, set[str | None]] = {name: set() for name in self.categories}
+        for _, table in self.batches(self.categories) if self.categories else ():
             for name, seen in found.items():
-                seen.update(compute.unique(_as_text(table.column(name))).to_pylist())
+                seen.update(compute.unique(_plain(name, table.column(name))).to_pylist())
                 if len(seen) > MOST_LEVELS:
                     raise ValueError(
                         f"column {name!r} has more than {MOST_LEVELS:,} different words: too many "
@@ -105,7 +105,7 @@ class ParquetRows:
         matrix = np.empty((len(batch), len(self.names)), dtype=np.float32)
         for position, name in enumerate(self.names):
             levels = table.levels.get(name)
-            column = batch.column(name)
+            column = _plain(name, batch.column(name))
             matrix[:, position] = (
                 _numbers(name, column) if levels is None else _codes(column, levels)
             )
@@ -126,14 +126,14 @@ class ParquetRows:
         return Rows(X=None, outcome=outcome, groups=groups, weights=weights)
 
     def coded(self, name: str) -> tuple[NDArray[np.int16], NDArray[Any]]:
-        """Return a column as places among its levels, and the levels; none may be missing."""
+        """Return the position of each row's level, and the levels; no value may be missing."""
         places: dict[Any, int] = {}
         codes, missing = np.zeros(self.n_rows, dtype=np.int16), 0
         for rows, table in self.batches([name]):
             column = table.column(name)
-            column = _as_text(column) if _is_words(name, column.type) else column
-            part = column.combine_chunks().dictionary_encode()
-            part = part.combine_chunks() if hasattr(part, "combine_chunks") else part
+            text = _plain(name, column)
+            column = text if _is_text(text) else column
+            part = column.chunk(0).dictionary_encode()
             levels = part.dictionary.to_pylist()
             missing += part.null_count + sum(level != level for level in levels)
             for level in levels:
@@ -151,11 +151,11 @@ class ParquetRows:
 
     def weights(self, name: str) -> Floats | None:
         """Return a column of weights."""
-        parts = [_numbers(name, table.column(name)) for _, table in self.batches([name])]
-        try:
-            return check_weights(np.concatenate(parts), self.n_rows)
-        except ValueError as error:
-            raise ValueError(f"column {name!r}: {error}") from None
+        parts = [
+            _numbers(name, _plain(name, table.column(name))) for _, table in self.batches([name])
+        ]
+        role = f"sample_weight column {name!r}"
+        return check_weights(np.concatenate(parts), self.n_rows, role=role)
 
     def take(self, chosen: NDArray[np.bool_]) -> Any:
         """Return the covariates of the chosen rows as one pyarrow table."""
@@ -164,12 +164,12 @@ class ParquetRows:
         return pyarrow.concat_tables(parts, promote_options="default").combine_chunks()
 
     def head(self) -> Any:
-        """Return the first batch, for its names."""
+        """Return the first batch."""
         return next(self.batches())[1]
 
 
 def column_names(files: Any) -> list[str]:
-    """Return the columns of the first file, of whatever type."""
+    """Return the names of all columns of the first file."""
     return list(_opened(_paths(files)[0])[0].names)
 
 
@@ -191,7 +191,7 @@ def _paths(files: Any) -> tuple[Path, ...]:
 
 
 def _opened(path: Path) -> tuple[Any, int]:
-    """Return schema and number of rows of a file, without what a writer noted beside them."""
+    """Return schema and number of rows of a file, without its metadata."""
     parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
     try:
         with parquet.ParquetFile(path) as file:
@@ -201,44 +201,39 @@ def _opened(path: Path) -> tuple[Any, int]:
         raise ValueError(f"{path} cannot be read as Parquet: {reason}") from error
 
 
-def _is_words(name: str, kind: Any) -> bool:
-    """Return whether a column holds words rather than numbers, or refuse it."""
-    types = load("pyarrow", "cli").types
-    kind = kind.value_type if types.is_dictionary(kind) else kind
+def _plain(name: str, column: Any) -> Any:
+    """Return a column as floats or as text; refuse what is neither."""
+    pyarrow = load("pyarrow", "cli")
+    types = pyarrow.types
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
     if types.is_string(kind) or types.is_large_string(kind):
-        return True
+        return column.cast(pyarrow.string())
     numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     if numeric or types.is_boolean(kind) or types.is_null(kind):
-        return False
+        return column.cast(pyarrow.float64(), safe=False)
     raise ValueError(
         f"column {name!r} holds {kind}: neither numbers nor words; convert it or leave it out"
     )
 
 
-def _decoded(column: Any) -> Any:
-    """Return a column of codes as the values they stand for."""
-    coded = load("pyarrow", "cli").types.is_dictionary(column.type)
-    return column.cast(column.type.value_type) if coded else column
-
-
-def _as_text(column: Any) -> Any:
-    return _decoded(column).cast(load("pyarrow", "cli").string())
+def _is_text(column: Any) -> bool:
+    return bool(load("pyarrow", "cli").types.is_string(column.type))
 
 
 def _codes(column: Any, levels: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return the positions of the levels in a column of text, NaN where it has none of them."""
     compute, pyarrow = load("pyarrow.compute", "cli"), load("pyarrow", "cli")
-    places = compute.index_in(_as_text(column), value_set=pyarrow.array(levels, pyarrow.string()))
+    places = compute.index_in(column, value_set=pyarrow.array(levels, pyarrow.string()))
     return np.asarray(places.cast(pyarrow.float64()).to_numpy(), dtype=np.float64)
 
 
 def _numbers(name: str, column: Any) -> NDArray[np.float64]:
-    """Return a column as floats, NaN where missing; refuse what single precision cannot hold."""
-    pyarrow, column = load("pyarrow", "cli"), _decoded(column)
-    if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
-        return np.full(len(column), np.nan)  # words without any level: all are missing
-    if pyarrow.types.is_boolean(column.type):
-        column = column.cast(pyarrow.uint8())
-    values = np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(), dtype=np.float64)
+    """Return a column of floats, NaN where missing; refuse what single precision cannot hold."""
+    if _is_text(column):
+        return np.full(len(column), np.nan)  # text without any level: all values are missing
+    values = np.asarray(column.to_numpy(), dtype=np.float64)
     if (np.abs(values) > _LARGEST).any():
         raise ValueError(
             f"column {name!r} contains infinity or a number too large; make it finite or missing "

@@ -1,4 +1,4 @@
-"""Many strengths of one estimator on the same rows, with the work they have in common done once."""
+"""Many strengths of one estimator on the same rows, with the common work done once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .engine import InexactForkError
 from .logistic import FairLogisticRegression, minimize, state_problem
 from .training import prepare
 
-#: Warm starts stay within these quarters of the strengths, so that they do not depend on how many
-#: strengths there are in all, or on how they are spread over workers.
+#: Warm starts stay within these quarters of the strengths, so that they do not depend on the number
+#: of strengths, or on their distribution over workers.
 QUARTERS = (0.25, 0.5, 0.75)
 
 
@@ -32,26 +32,27 @@ class Path(Protocol):
 
 
 class BoostedPath:
-    """A booster with its rows: the models are those of independent fits, to the bit.
+    """A booster with its rows: the models equal those of independent fits, to the bit.
 
-    Strengths above the schedule's ``pretrain_strength`` start from one pre-training, forked for
-    each, as long as the fork is in the state the pre-training ended in and nothing is random.
+    Strengths above the schedule's ``pretrain_strength`` share one pre-training, of which each gets
+    a copy, provided that the copy is exact and nothing is random.
+
+    Parameters
+    ----------
+    model : BoostedClassifier
+        The booster; its own strength is not used.
+    X, y, z, weights, eval_set
+        The rows, as in its ``fit``; weights and eval_set may be None.
     """
 
     def __init__(
-        self,
-        model: BoostedClassifier,
-        X: Any,
-        y: Any,
-        sensitive_features: Any,
-        sample_weight: Any = None,
-        eval_set: Any = None,
+        self, model: BoostedClassifier, X: Any, y: Any, z: Any, weights: Any, eval_set: Any
     ) -> None:
         self._model = copy(model)
         self._schedule = Schedule() if model.schedule is None else model.schedule
         check_booster(self._model)
-        given = (X, y, sensitive_features, sample_weight, eval_set)
-        self._start = start(self._model, *prepare(self._model, *given, strength=None))
+        parts = prepare(self._model, X, y, z, weights, eval_set, strength=None)
+        self._start = start(self._model, *parts)
         self._pretrained: tuple[Boosting, tuple[Step, ...]] | None = None
         self._direct = self._start.validation.shift is not None
         reason = None if self._direct else model.engine.why_not_shared(model.params or {})
@@ -91,22 +92,21 @@ class BoostedPath:
 
 
 class LinearPath:
-    """A logistic regression with its rows: each strength starts from a smaller one's weights."""
+    """A logistic regression with its rows: each strength starts from a smaller one's weights.
+
+    Parameters
+    ----------
+    model : FairLogisticRegression
+        The regression; its own strength is not used.
+    X, y, z, weights
+        The rows, as in its ``fit``; weights may be None.
+    """
 
     note: str | None = None
 
-    def __init__(
-        self,
-        model: FairLogisticRegression,
-        X: Any,
-        y: Any,
-        sensitive_features: Any,
-        sample_weight: Any = None,
-    ) -> None:
+    def __init__(self, model: FairLogisticRegression, X: Any, y: Any, z: Any, weights: Any) -> None:
         self._model = copy(model)
-        self._problem = state_problem(
-            self._model, X, y, sensitive_features, sample_weight, strength=None
-        )
+        self._problem = state_problem(self._model, X, y, z, weights, strength=None)
         self._weights: dict[float, Floats] = {}
         self.warm = True
 
@@ -118,14 +118,15 @@ class LinearPath:
         """Return the regression fitted at this strength."""
         model = copy(self._model)
         model.strength = model.strength_ = float(strength)
-        below = [known for known in self._weights if known < strength and _same(known, strength)]
-        start = self._weights[max(below)] if below and self.warm else None
+        below = [known for known in self._weights if known < strength]
+        near = self.warm and below and _quarter(max(below)) == _quarter(strength)
+        start = self._weights[max(below)] if near else None
         self._weights[strength] = minimize(model, self._problem, start)
         return model
 
 
 class PlainPath:
-    """Any other estimator with a ``strength``: every fit starts anew."""
+    """Any other estimator with a ``strength``: every fit is independent."""
 
     note: str | None = None
 
@@ -152,7 +153,7 @@ def strength_path(
     sample_weight: Any = None,
     eval_set: Any = None,
 ) -> Path:
-    """Return the path of an estimator on these rows; ``eval_set`` is for boosters alone."""
+    """Return the path of an estimator on these rows; only boosters use ``eval_set``."""
     rows = X, y, sensitive_features, sample_weight
     if isinstance(model, BoostedClassifier):
         return BoostedPath(model, *rows, eval_set)
@@ -161,8 +162,6 @@ def strength_path(
     return PlainPath(model, *rows)
 
 
-def _same(first: float, second: float) -> bool:
-    """Return whether two strengths lie in the same quarter."""
-    return int(np.searchsorted(QUARTERS, first, "right")) == int(
-        np.searchsorted(QUARTERS, second, "right")
-    )
+def _quarter(strength: float) -> int:
+    """Return in which quarter of [0, 1] a strength lies."""
+    return int(np.searchsorted(QUARTERS, strength, "right"))

@@ -1,4 +1,4 @@
-"""Networks trained with PyTorch: a loss for one's own loop, and a classifier."""
+"""PyTorch: a loss for your own training loop, and a classifier."""
 
 from .classifier import FairTorchClassifier
 from .loss import FairLoss

@@ -7,7 +7,7 @@ from typing import Any
 
 from .engine import torch
 
-#: The batch whose logits are looked at: the first ones of a fresh model lie about 0.
+#: The batch whose logits are checked: those of a fresh model are close to 0.
 LOOK_AT = 50
 
 
@@ -21,7 +21,7 @@ def column(logits: Any, role: str) -> torch.Tensor:
 
 
 def numbers(values: Any, role: str, margin: torch.Tensor) -> torch.Tensor:
-    """Return one number per logit, on its device."""
+    """Return one number per logit, on the device of the logits."""
     tensor = _flat(torch.as_tensor(values), role)
     if tensor.shape != margin.shape:
         raise ValueError(
@@ -42,7 +42,7 @@ def _flat(tensor: torch.Tensor, role: str) -> torch.Tensor:
 
 
 def check_device(margin: torch.Tensor, ours: torch.Tensor) -> None:
-    """Raise unless the loss is where the logits are."""
+    """Raise unless the loss and the logits are on the same device."""
     if margin.device != ours.device:
         raise ValueError(
             f"the logits are on {margin.device} and the loss on {ours.device}; move it with "
@@ -51,7 +51,7 @@ def check_device(margin: torch.Tensor, ours: torch.Tensor) -> None:
 
 
 def check_labels(y: torch.Tensor) -> None:
-    """Raise if a label lies outside [0, 1]; a GPU is not waited for."""
+    """Raise if a label lies outside [0, 1]; on a GPU, where it would wait, nothing is checked."""
     if y.device.type == "cpu":
         low, high = torch.aminmax(y)
         if not (low >= 0 and high <= 1):
@@ -59,7 +59,7 @@ def check_labels(y: torch.Tensor) -> None:
 
 
 def check_rows(rows: Any, margin: torch.Tensor, n_rows: int, *, look: bool) -> torch.Tensor | None:
-    """Return row numbers where the logits are, or None for all rows in their order."""
+    """Return row numbers on the device of the logits, or None for all rows in order."""
     if rows is None:
         if margin.shape[0] != n_rows:
             raise ValueError(
@@ -71,7 +71,7 @@ def check_rows(rows: Any, margin: torch.Tensor, n_rows: int, *, look: bool) -> t
     if rows.dtype.is_floating_point or rows.dtype in (torch.bool, torch.complex64):
         raise TypeError(f"rows must be row numbers, integers; got a tensor of {rows.dtype}")
     checked = numbers(rows, "rows", margin)
-    if look and rows.device.type == "cpu":  # a GPU is not waited for
+    if look and rows.device.type == "cpu":  # on a GPU a check would wait
         low, high = torch.aminmax(rows)
         if low < 0 or high >= n_rows:
             raise ValueError(
@@ -82,7 +82,7 @@ def check_rows(rows: Any, margin: torch.Tensor, n_rows: int, *, look: bool) -> t
 
 
 def warn_of_probabilities(margin: torch.Tensor) -> None:
-    """Warn of logits that all lie within [0, 1], as those of a trained model hardly do."""
+    """Warn if all logits lie within [0, 1], which is unlikely for a trained model."""
     low, high = torch.aminmax(margin.detach())
     if low >= 0 and high <= 1 and low < high:
         warnings.warn(

@@ -1,10 +1,11 @@
-"""A network without the direct effect of a sensitive attribute, and how it takes a table."""
+"""A network without the direct effect of a sensitive attribute, and its inputs from a table."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from ...core.schedule import Run
 from ...tables import CodedTable
 from ..margins import class_probabilities, likelier_class, show_steps
 from ..objectives import check_learning_rate
+from ..replay import Replay
 from ..training import (
     Part,
     check_settings,
@@ -120,14 +122,14 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the model is trained on or held to; `FairTarget` by default.
+        Fair targets to train on, or a penalty; `FairTarget` by default.
     strength : float, optional
-        λ: the share of the direct effect that fair targets take out, from 0 to 1 and 1 by default;
+        λ: the share of the direct effect that fair targets remove, from 0 to 1 and 1 by default;
         or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 this is plain
         training with the log-loss.
     module : torch.nn.Module or callable, optional
-        The network, of which a copy is trained; or what makes it from the number of inputs. It
-        gives one logit per row. By default two hidden layers of 64 units.
+        The network, of which a copy is trained; or a function that makes it from the number of
+        inputs. It returns one logit per row. By default two hidden layers of 64 units.
     batch_size : int, default=256
         Rows of a mini-batch.
     learning_rate : float, default=0.001
@@ -141,13 +143,13 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         stopping with a ramp and a patience of 10: an epoch is more than a tree. Fair targets are
         trained on at λ from the first epoch.
     validation_fraction : float, default=0.33
-        Share of the rows, of each label and group alike, held out to stop early by.
+        Share of the rows held out for early stopping, the same for each label and group.
     device : str, default="auto"
         Where to train: ``"auto"`` is a GPU where there is one. The fitted module is on the CPU.
     checkpoint : path, optional
-        Folder in which the training is written down after each epoch. A fit that was killed goes
-        on from there to the same model; with other rows or settings it is refused. It holds scores
-        of the training rows, and nothing of z.
+        Folder to which the state of the training is written after each epoch. A fit that was
+        killed resumes from there and ends with the same model; with other rows or settings it is
+        refused. The file contains scores of the training rows, but not z.
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
     callback : callable, optional
@@ -169,12 +171,13 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
     history_ : dict
         Per epoch: ``"validation"`` with ``log_loss`` and either ``fair_log_loss``, the log-loss
         against the targets of full strength, or ``penalty`` and the criterion's statistics. A
-        penalty adds ``"train"``, with all but ``log_loss`` as the batches of the epoch left them.
-        At strength 0 a criterion that is not fitted stays so, and ``log_loss`` is all there is.
+        penalty adds ``"train"``, with all but ``log_loss`` at the end of the epoch's batches.
+        At strength 0 a criterion that is not fitted is not estimated, and only ``log_loss`` is
+        recorded.
     strength_ : float
         λ as it was used.
     sensitive_levels_ : tuple
-        What z = 0 and z = 1 stand for.
+        The levels that are z = 0 and z = 1.
 
     References
     ----------
@@ -270,35 +273,34 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, train: Part, validation: Part) -> None:
         self.inputs_ = NetworkInputs.of(train.rows.X, train.rows.weights)
-        inputs, validation_inputs = (
-            self.inputs_(part.rows.X.matrix) for part in (train, validation)
+        train, validation = (
+            replace(part, rows=part.rows.with_table(self.inputs_(part.rows.X.matrix)))
+            for part in (train, validation)
         )
         seed, device = int(self.random_state), find_device(self.device)
-        order = canonical_order(inputs, train.rows.y, train.rows.z, seed)
-        train, inputs = train.take(order), inputs[order]
+        train = train.take(canonical_order(train.rows.X, train.rows.y, train.rows.z, seed))
         with seeded(seed, device):
-            training = self._training(train, validation, (inputs, validation_inputs), device)
+            training = self._training(train, validation, device)
             show = show_steps(self.callback, progress=self.progress, unit="epoch")
+            replay = Replay(training)
             if self.checkpoint is not None:
                 settings = self.get_params(deep=False)
                 known = {name: settings[name] for name in settings if name not in _WITHOUT_EFFECT}
                 mark = fingerprint(training, known, train.rows.weights)
-                show = Checkpoint(self.checkpoint, mark).resume(training, show)
+                checkpoint = Checkpoint(self.checkpoint, mark)
+                replay = checkpoint.resume(training)
+                show = replay.after_step(partial(checkpoint.save, training, replay.losses), show)
             schedule = SCHEDULE if self.schedule is None else self.schedule
-            run = drive(schedule, training, training.validation, self.strength_, show)
+            run = drive(schedule, replay, training.validation, self.strength_, show)
         self._keep(training, run)
 
-    def _training(
-        self,
-        train: Part,
-        validation: Part,
-        inputs: tuple[NDArray[np.float32], NDArray[np.float32]],
-        device: Any,
-    ) -> Training:
+    def _training(self, train: Part, validation: Part, device: Any) -> Training:
         """Return the module before its first step, with its rows and its loss."""
         module = build(self.module, self.inputs_.width).to(device)
-        train_inputs, validation_inputs = (as_tensor(each, module, device) for each in inputs)
-        check_module(module, train_inputs[:2])
+        inputs, validation_inputs = (
+            as_tensor(part.rows.X, module, device) for part in (train, validation)
+        )
+        check_module(module, inputs[:2])
         optimizer = torch.optim.AdamW(
             module.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
         )
@@ -306,8 +308,8 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
             module,
             optimizer,
             FairLoss(train.objective()).to(device),
-            train_inputs,
-            torch.as_tensor(train.rows.y).to(train_inputs),
+            inputs,
+            torch.as_tensor(train.rows.y).to(inputs),
             validation_inputs,
             validation.objective(),
             int(self.batch_size),

@@ -1,4 +1,4 @@
-"""The fair training objective as a PyTorch loss, right in mini-batches."""
+"""The fair training objective as a PyTorch loss that is correct in mini-batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .checks import (
     warn_of_probabilities,
 )
 from .engine import Module, require_torch, torch
-from .statistics import RecentRows, Reduce, RunningStatistics, batch_rows, device_only
+from .statistics import Batch, RecentRows, Reduce, RunningStatistics, device_only
 
 
 class FairLoss(Module):
@@ -32,22 +32,22 @@ class FairLoss(Module):
         loss(model(inputs), y[rows], rows).backward()
 
     Given the training rows, it is fitted on all of them, and a batch is identified by its row
-    numbers. Fair targets are the mean over the batch of the log-loss against y + λd. A penalty is
-    no mean over rows: its statistics are kept over all rows, and the batch brings the slope, so
-    that the gradient is that of the whole objective on average, at any batch size (see `Notes`). A
-    batch of all rows gives the objective itself; it needs no row numbers.
+    numbers. With fair targets the loss is the mean log-loss of the batch against y + λd. A penalty
+    is not a mean over rows: its statistics are kept over all rows, and the batch contributes the
+    slope. The gradient is then on average that of the whole objective, at any batch size (see
+    `Notes`). A batch of all rows gives the objective itself and needs no row numbers.
 
     Parameters
     ----------
     criterion : criterion, fitted criterion or Objective, default=FairTarget()
-        What the model is trained on or held to: `FairTarget`, `DirectEffect`, `Parity`,
-        `EqualOpportunity`, `EqualizedOdds`, or an `Objective` of known rows.
+        Fair targets to train on (`FairTarget`), a penalty (`DirectEffect`, `Parity`,
+        `EqualOpportunity`, `EqualizedOdds`), or an `Objective` of known rows.
     strength : float, optional
         λ: from 0 to 1 with fair targets and 1 by default; at least 0 and below 1 with a penalty and
-        .9 by default. May be set between steps: reach a large one over many.
+        .9 by default. It may be set between steps; raise it to a large value over many steps.
     X, y, sensitive_features, sample_weight, positive_level
         The training rows, as for `FairXGBClassifier`, in the order that row numbers count. Without
-        them each batch brings its z, and the ``row_values`` that the criterion needs.
+        them pass z, and the ``row_values`` that the criterion needs, with each batch.
     memory : int, default=16384
         Without training rows: over how many of the last rows the statistics are taken.
     reduce : callable, optional
@@ -56,23 +56,23 @@ class FairLoss(Module):
 
     Notes
     -----
-    With ζ̄ the statistics of all rows at the last score of each, brought up to date by how far the
-    batch's own scores have moved since, and ζ̂ what the batch lets expect of them, the penalty's
-    value is h(ζ̄) and its gradient h′(ζ̄)·∂ζ̂. A penalty of the batch alone would be too large by the
-    variance of ζ̂, and its gradient would shrink that variance in place of the effect. Rows are
-    taken to be drawn uniformly; one that comes twice counts twice in the slope and once in ζ̄. In
-    ``eval`` mode nothing is kept. Sample weights are divided by their mean over all rows.
+    ζ̄ are the statistics of all rows at the last score of each row, corrected by how much the
+    batch's own scores have changed since. ζ̂ is their estimate from the batch. The penalty's value
+    is h(ζ̄) and its gradient h′(ζ̄)·∂ζ̂. A penalty of the batch alone would be too large by the
+    variance of ζ̂, and its gradient would shrink that variance instead of the effect. Rows are
+    assumed to be drawn uniformly; a row that is drawn twice counts twice in the slope and once in
+    ζ̄. In ``eval`` mode nothing is kept. Sample weights are divided by their mean over all rows.
 
     Each process of `DistributedDataParallel` makes the loss of all rows and draws batches from its
-    own part of them; a step adds 4(K+1) numbers over processes, and with equal batches it is that
-    of one process with the joined batch. A row that several processes draw counts in ζ̄ as often,
-    at the last score each has seen.
+    own part of them. A step sums 4(K+1) numbers over the processes; with equal batches it is the
+    step of one process with the joined batch. A row that several processes draw counts in ζ̄ once
+    for each, at the last score that each has seen.
 
-    z, b and A are in no ``state_dict``. Logits may be of any precision: float16 and bfloat16 are
-    raised to float32, the statistics are float64. On the CPU, row numbers and labels are checked
-    at each step; on a GPU, where a look would wait for it, an index out of range is a CUDA error.
-    Where all logits of the 50th batch lie within [0, 1] there is a warning: they may be
-    probabilities. NaN logits give a NaN loss and are not kept.
+    z, b and A are not in the ``state_dict``. Logits may have any precision: float16 and bfloat16
+    are converted to float32, and the statistics are float64. On the CPU, row numbers and labels are
+    checked at each step. On a GPU a check would have to wait for the device: an index out of range
+    is a CUDA error. A warning is raised if all logits of the 50th batch lie within [0, 1], since
+    they may be probabilities. NaN logits give a NaN loss and are not kept.
 
     References
     ----------
@@ -139,7 +139,7 @@ class FairLoss(Module):
         self.strength = strength
 
     def _hold(self, objective: Objective | None) -> None:
-        """Keep what the objective knows of its rows."""
+        """Keep the columns of an objective."""
         shift = weights = None
         self._loss: Loss = LogLoss() if objective is None else objective.loss
         self.n_rows: int | None = None
@@ -192,11 +192,11 @@ class FairLoss(Module):
         y : tensor of shape (m,) or (m, 1)
             Its labels, 0 or 1.
         rows : tensor of shape (m,)
-            Which of the training rows they are, counted from 0. All rows, in order, need none.
+            Their row numbers in the training rows, from 0; not needed for all rows in order.
         z, row_values, sample_weight : tensors of shape (m,)
-            Where the loss has no training rows: the sensitive attribute as 0/1, what the criterion
-            needs to know of each row (the propensity P(z=1|X) for `DirectEffect`, the direct effect
-            for `FairTarget`), and weights.
+            If the loss has no training rows: the sensitive attribute as 0/1, the value that the
+            criterion needs for each row (the propensity P(z=1|X) for `DirectEffect`, the direct
+            effect for `FairTarget`), and weights.
 
         Returns
         -------
@@ -250,7 +250,7 @@ class FairLoss(Module):
         rows: Any,
         others: tuple[Any, Any, Any],
     ) -> torch.Tensor:
-        """Return the loss of a batch that brings its z, its values and its weights."""
+        """Return the loss of a batch with its own z, values and weights."""
         if rows is not None:
             raise TypeError(
                 "row numbers need the training rows: FairLoss(criterion, X=X, y=y, "
@@ -266,10 +266,10 @@ class FairLoss(Module):
             raise ValueError("z must come with each batch, as 0 and 1")
         if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
             raise ValueError("sample_weight must be finite and not negative")
-        here = batch_rows(_host(y), z, weights)
         scores = torch.sigmoid(margin).double()
+        batch = Batch(_host(y), z, _host(scores), row_values, weights)
         shift: Any
-        penalty, mean_weight, shift = recent(scores, here, row_values, keep=self.training)
+        penalty, mean_weight, shift = recent(scores, batch, keep=self.training)
         if weights is not None:
             weights = torch.as_tensor(weights / (mean_weight or 1.0), device=margin.device)
         if shift is not None:

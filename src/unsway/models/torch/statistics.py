@@ -7,7 +7,7 @@ last of it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,21 +28,21 @@ Reduce = Callable[["torch.Tensor"], "torch.Tensor"]
 
 
 class RunningStatistics(Module):
-    """R over all n rows, of which a batch B of m rows brings news.
+    """R over all n rows, updated by the scores of a batch B of m rows.
 
     ::
 
         R = h(ζ̄ + ½δ̂),   ∂R = h′(ζ̄ + ½δ̂)·∂ζ̂
         ζ̄ = Σ_i A_i p_i                   over all rows, at the last score of each
-        ζ̂ = Σ̂ A p,   δ̂ = Σ̂ A (p − p_last)   over all rows, as the batch lets expect
+        ζ̂ = Σ̂ A p,   δ̂ = Σ̂ A (p − p_last)   estimated from the batch, for all rows
         Σ̂ A v = v̄_B·Σ_i A_i + (n−1)/(m−1)·Σ_{i∈B} A_i (v_i − v̄_B)
 
-    R is no mean over rows: a batch's own statistics would add their variance to it, whatever the
-    model. Here the statistics are those of all rows, at scores at most an epoch or two old, and the
-    slope alone comes from the batch. Σ̂ is unbiased where rows are drawn without replacement, and
-    the sum itself where m = n; taking out the mean v̄_B takes out most of its noise. The scores of a
-    batch are about an epoch old when it comes and those of all rows half an epoch: half the batch's
-    drift brings ζ̄ up to date. Without it a large λ overshoots and the statistics swing.
+    R is not a mean over rows: the statistics of a batch alone would add their variance to it. Here
+    the statistics are those of all rows, at scores at most an epoch or two old, and only the slope
+    comes from the batch. Σ̂ is unbiased if rows are drawn without replacement, and it is the sum
+    itself if m = n; subtracting the mean v̄_B removes most of its noise. The last scores of a batch
+    are about an epoch old and those of all rows half an epoch on average, so half the drift of the
+    batch brings ζ̄ up to date. Without this a large λ overshoots and the statistics oscillate.
 
     Until every row was seen, ζ̄ is Σ̂ over the rows seen.
 
@@ -53,7 +53,7 @@ class RunningStatistics(Module):
 
     References
     ----------
-    Defazio, Bach & Lacoste-Julien (2014), SAGA, for the table of what each row gave last; Wang,
+    Defazio, Bach & Lacoste-Julien (2014), SAGA, for the table of each row's last value; Wang,
     Fang & Liu (2017), Mathematical Programming 161, for gradients of functions of expectations.
     """
 
@@ -82,14 +82,14 @@ class RunningStatistics(Module):
     def forward(
         self, scores: torch.Tensor, rows: torch.Tensor | None, reduce: Reduce | None = None
     ) -> torch.Tensor:
-        """Return R, with the slope that these scores have in it; keep them if in training.
+        """Return R, differentiable in these scores; in training mode the scores are kept.
 
         Parameters
         ----------
         scores : tensor of shape (m,)
             p in float64.
         rows : tensor of shape (m,), optional
-            Which rows they are of; all, in their order, by default.
+            Their row numbers; all rows in order by default.
         reduce : callable, optional
             Sums the change of ζ̄ over processes.
         """
@@ -111,7 +111,7 @@ class RunningStatistics(Module):
         return self.distance.value(statistics[:-1] + (drawn - drawn.detach())[:-1])
 
     def statistics(self) -> Floats:
-        """Return ζ̄ as it stands."""
+        """Return the present ζ̄."""
         with torch.no_grad():
             found = expected(self.sums[:, 0], self.sums[:, 1], self.whole)
             return np.asarray(found[:-1].cpu().numpy())
@@ -119,9 +119,9 @@ class RunningStatistics(Module):
     def _change(
         self, scores: torch.Tensor, known: torch.Tensor, rows: torch.Tensor | None
     ) -> torch.Tensor:
-        """Return what each score changes in the table; a row that came twice counts once.
+        """Return the change of the table at each score; a row that was drawn twice counts once.
 
-        A score that is NaN changes nothing: the step it belongs to is lost, the table is not.
+        A score that is NaN changes nothing, so that the table stays finite.
         """
         news = torch.stack([scores, torch.ones_like(scores)], 1) - known
         counts = scores == scores
@@ -160,19 +160,20 @@ def expected(total: torch.Tensor, count: torch.Tensor, whole: torch.Tensor) -> t
 def slope_of(
     total: torch.Tensor, count: torch.Tensor, whole: torch.Tensor, n_here: int
 ) -> torch.Tensor:
-    """Return Σ̂ of [A, 1]·v, times the number of processes, as far as the rows here make it up.
+    """Return this process's part of Σ̂ of [A, 1]·v, times the number of processes.
 
-    ``total`` is of the rows here, ``count`` of those of all processes, whose mean this is then.
+    ``total`` is of the rows of this process and ``count`` of those of all processes; the mean of
+    the results over the processes is Σ̂.
     """
-    if n_here == 1:  # one row has no spread to go by
+    if n_here == 1:  # the spread of one row is unknown
         return total * whole[-1]
     return expected(total, count, whole) * (count[-1] / n_here)
 
 
 def device_only(change: Callable[[torch.Tensor], torch.Tensor]) -> Reduce:
-    """Return what moves a tensor where a module's change moves it, and leaves its precision.
+    """Return a function that moves a tensor as a change of a module does, but keeps its precision.
 
-    ``module.to("cuda")`` is followed, ``module.bfloat16()`` is not.
+    ``module.to("cuda")`` has an effect, ``module.bfloat16()`` has none.
     """
 
     def move(tensor: torch.Tensor) -> torch.Tensor:
@@ -182,27 +183,40 @@ def device_only(change: Callable[[torch.Tensor], torch.Tensor]) -> Reduce:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A batch with the scores it had when it came."""
+class Batch:
+    """Rows of a stream, with their scores when they arrived."""
 
-    rows: Rows
-    row_values: Floats | None
+    y: Floats
+    z: Floats
     scores: Floats
+    row_values: Floats | None
+    weights: Floats | None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def rows(self) -> Rows:
+        """Return the rows as a criterion takes them."""
+        return Rows(
+            X=None,
+            outcome=Outcome(values=self.y, loss=LogLoss(), classes=np.array([0, 1])),
+            groups=Groups(codes=self.z.astype(np.uint8), levels=(0, 1)),
+            weights=self.weights,
+        )
 
 
 class RecentRows:
-    """The objective over the last rows of a stream, at the scores they had when they came.
+    """The objective over the last rows of a stream, each at its score when it arrived.
 
-    The criterion makes its objective of these rows and their values, as it would of any. The slope
-    of a penalty comes from the newest batch as in `RunningStatistics`, with n the number of rows
-    kept.
+    The criterion makes its objective from these rows and their values. The slope of a penalty comes
+    from the newest batch as in `RunningStatistics`, where n is the number of rows kept.
 
     Parameters
     ----------
     criterion : criterion or FittedCriterion
-        What the scores are trained on or held to.
+        Fair targets or a penalty.
     memory : int
-        Rows to keep, at least; whole batches are forgotten, the oldest first.
+        The least number of rows to keep; whole batches are dropped, the oldest first.
     """
 
     def __init__(self, criterion: Any, memory: int) -> None:
@@ -211,63 +225,51 @@ class RecentRows:
         if hasattr(self.criterion, "check_settings"):
             self.criterion.check_settings()
         self.memory = check_integer(memory, "memory", at_least=1)
-        self.batches: deque[Seen] = deque()
+        self.batches: deque[Batch] = deque()
 
     def __call__(
-        self, scores: torch.Tensor, rows: Rows, row_values: Floats | None, *, keep: bool
+        self, scores: torch.Tensor, newest: Batch, *, keep: bool
     ) -> tuple[torch.Tensor | None, float, Floats | None]:
         """Return R with the slope of these scores, the mean weight of the rows kept, and a shift.
 
-        R is None where full strength shifts the labels instead, and 0 as long as the rows so far do
-        not determine it, as when all are of one group.
+        R is None if the criterion shifts the labels instead. It is 0 as long as the rows so far do
+        not determine it, for instance if all are of one group.
         """
         if hasattr(self.criterion, "check_row_values"):
-            self.criterion.check_row_values(row_values)
-        newest = Seen(rows, row_values, scores.detach().cpu().numpy())
+            self.criterion.check_row_values(newest.row_values)
         before = len(self.batches)
-        self.batches.append(newest)
-        together, values, known = _joined(self.batches)
-        if not keep or np.isnan(newest.scores).any():
-            self.batches.pop()
+        together = _joined([*self.batches, newest])
+        if keep and not np.isnan(newest.scores).any():
+            self.batches.append(newest)
         self._forget()
         mean_weight = 1.0 if together.weights is None else float(together.weights.mean())
         try:
-            objective: Objective = self.criterion.objective(together, values)
+            objective: Objective = self.criterion.objective(together.rows(), together.row_values)
         except ValueError:
             if before > 0 and len(together) >= self.memory:
                 raise
             return scores.sum() * 0.0, mean_weight, None
         if objective.shift is not None:
-            return None, mean_weight, objective.shift[-len(rows) :]
-        return _value(objective.penalty, known, scores), mean_weight, None
+            return None, mean_weight, objective.shift[-len(newest) :]
+        return _value(objective.penalty, together.scores, scores), mean_weight, None
 
     def _forget(self) -> None:
-        kept = sum(len(batch.rows) for batch in self.batches)
-        while self.batches and kept - len(self.batches[0].rows) >= self.memory:
-            kept -= len(self.batches.popleft().rows)
+        kept = sum(map(len, self.batches))
+        while self.batches and kept - len(self.batches[0]) >= self.memory:
+            kept -= len(self.batches.popleft())
 
 
-def batch_rows(y: Floats, z: Floats, weights: Floats | None) -> Rows:
-    """Return the rows of a batch that brings its labels, sensitive attribute and weights."""
-    return Rows(
-        X=None,
-        outcome=Outcome(values=y, loss=LogLoss(), classes=np.array([0, 1])),
-        groups=Groups(codes=z.astype(np.uint8), levels=(0, 1)),
-        weights=weights,
-    )
-
-
-def _joined(batches: deque[Seen]) -> tuple[Rows, Floats | None, Floats]:
-    """Return the rows of all batches, their values and their scores."""
+def _joined(batches: Sequence[Batch]) -> Batch:
+    """Return all batches as one; without weights of its own, a batch counts one for each row."""
     y, z, scores = (
-        np.concatenate(parts)
-        for parts in zip(*((b.rows.y, b.rows.z, b.scores) for b in batches), strict=True)
+        np.concatenate([getattr(batch, name) for batch in batches]) for name in ("y", "z", "scores")
     )
     weights = None
-    if any(batch.rows.weights is not None for batch in batches):
-        weights = np.concatenate([_weights(batch.rows) for batch in batches])
+    if any(batch.weights is not None for batch in batches):
+        known = (np.ones(len(each)) if each.weights is None else each.weights for each in batches)
+        weights = np.concatenate([*known])
     values = [batch.row_values for batch in batches if batch.row_values is not None]
-    return batch_rows(y, z, weights), np.concatenate(values) if values else None, scores
+    return Batch(y, z, scores, np.concatenate(values) if values else None, weights)
 
 
 def _value(penalty: Penalty, known: NDArray[Any], scores: torch.Tensor) -> torch.Tensor:
@@ -279,7 +281,3 @@ def _value(penalty: Penalty, known: NDArray[Any], scores: torch.Tensor) -> torch
     drawn = slope_of(newest.T @ scores, newest.sum(0), matrix.sum(0), scores.shape[0])
     value: torch.Tensor = penalty.distance.value(statistics + (drawn - drawn.detach())[:-1])
     return value
-
-
-def _weights(rows: Rows) -> Floats:
-    return np.ones(len(rows)) if rows.weights is None else rows.weights

@@ -1,4 +1,4 @@
-"""A network as a schedule drives it: each step is an epoch."""
+"""Training of a network by a schedule: each step is an epoch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Floats
-from ...core import Losses, Objective, Step
+from ...core import Losses, Objective
 from ...files import check_writable, write_atomically
+from ..replay import Replay
 from .engine import Module, torch
 from .loss import FairLoss
 
 #: Rows whose margins are found at once.
 CHUNK = 65_536
-#: Hidden units of the default network, layer by layer.
-HIDDEN = (64, 64)
+#: Units of each hidden layer of the default network.
+HIDDEN = 64
 
 State = dict[str, Any]
 
@@ -34,11 +35,7 @@ FILE = "training.pt"
 
 @dataclass
 class Training:
-    """A module with its rows, its loss and its optimiser; what it did is in ``history``.
-
-    After `restore` the steps of the checkpoint are not taken again: the schedule, which decides by
-    the losses alone, gets the recorded ones until it is where it was.
-    """
+    """A module with its rows, its loss and its optimiser; what it did is in ``history``."""
 
     module: Module
     optimizer: Any
@@ -51,15 +48,10 @@ class Training:
     epochs: int = 0
     history: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     kept: State | None = None
-    _evaluations: list[Losses] = field(default_factory=list)
-    _looked: int = 0
-    restored: int = 0
 
     def step(self, strength: float) -> None:
-        """Train for an epoch at this λ, in batches of much the same size."""
+        """Train for an epoch at this λ, in batches of about the same size."""
         self.epochs += 1
-        if self.epochs <= self.restored:
-            return
         self.loss.strength = strength
         self.module.train()
         n_rows = len(self.target)
@@ -77,12 +69,6 @@ class Training:
 
     def evaluate(self) -> Losses:
         """Return both losses on the rows to stop by."""
-        self._looked += 1
-        if self._looked > len(self._evaluations):
-            self._evaluations.append(self._evaluate())
-        return self._evaluations[self._looked - 1]
-
-    def _evaluate(self) -> Losses:
         margin = margins(self.module, self.validation_inputs)
         penalty, losses = self.validation.penalty, self.validation.losses(margin)
         scores, _ = self.validation.loss.mean(margin)
@@ -95,8 +81,7 @@ class Training:
 
     def snapshot(self) -> int:
         """Keep a copy of the module's state, and return the number of epochs."""
-        if self.epochs >= self.restored:
-            self.kept = deepcopy(self.module.state_dict())
+        self.kept = deepcopy(self.module.state_dict())
         return self.epochs
 
     def _record(self, rows: str, statistics: dict[str, float], **more: float) -> None:
@@ -107,7 +92,7 @@ class Training:
                 series.append(float(value))
 
     def state(self) -> State:
-        """Return all that is needed to go on from here, and nothing of z."""
+        """Return all that is needed to resume from here; z is not part of it."""
         running = self.loss.running
         return {
             "epochs": self.epochs,
@@ -116,20 +101,18 @@ class Training:
             "generators": _generators(self.target.device),
             "scores": None if running is None else [running.table, running.sums],
             "kept": self.kept,
-            "evaluations": [[loss.utility, loss.penalty] for loss in self._evaluations],
             "history": self.history,
         }
 
     def restore(self, state: State) -> None:
-        """Return to a ``state``, before the schedule takes its first step."""
+        """Return to a ``state``."""
         self.module.load_state_dict(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.loss.running is not None:
             self.loss.running.table.copy_(state["scores"][0])
             self.loss.running.sums.copy_(state["scores"][1])
         self.kept, self.history = state["kept"], state["history"]
-        self._evaluations = [Losses(*pair) for pair in state["evaluations"]]
-        self.restored = state["epochs"]
+        self.epochs = state["epochs"]
         _set_generators(state["generators"], self.target.device)
 
 
@@ -141,31 +124,28 @@ class Checkpoint:
     folder : path
         Where the state is.
     fingerprint : str
-        Stands for the rows and the settings; a state of others is refused.
+        Digest of the rows and the settings; a state of other ones is refused.
     """
 
     def __init__(self, folder: str | PathLike[str], fingerprint: str) -> None:
         self.path = Path(folder) / FILE
         self.fingerprint = fingerprint
 
-    def resume(
-        self, training: Training, show: Callable[[Step], None] | None
-    ) -> Callable[[Step], None]:
-        """Bring a fresh training to where it was left, and return what to call after each epoch.
-
-        That writes the state, then calls ``show``; epochs that were restored are left out.
-        """
+    def resume(self, training: Training) -> Replay:
+        """Return a fresh training, brought to the recorded state if there is one."""
         check_writable(self.path)
-        if self.path.exists():
-            training.restore(self._read(training))
+        if not self.path.exists():
+            return Replay(training)
+        state = self._read(training)
+        training.restore(state)
+        return Replay(training, training.epochs, [Losses(*pair) for pair in state["evaluations"]])
 
-        def save_and_show(step: Step) -> None:
-            if step.number > training.restored:
-                self._save(training)
-                if show is not None:
-                    show(step)
-
-        return save_and_show
+    def save(self, training: Training, losses: list[Losses]) -> None:
+        """Replace the last state by the present one, atomically."""
+        state = {**training.state(), "evaluations": [[*astuple(each)] for each in losses]}
+        buffer = io.BytesIO()
+        torch.save({"fingerprint": self.fingerprint, "training": state}, buffer)
+        write_atomically(self.path, buffer.getvalue())
 
     def _read(self, training: Training) -> State:
         try:
@@ -180,12 +160,6 @@ class Checkpoint:
             )
         return dict(state["training"])
 
-    def _save(self, training: Training) -> None:
-        """Write the present state over the last one, at once."""
-        buffer = io.BytesIO()
-        torch.save({"fingerprint": self.fingerprint, "training": training.state()}, buffer)
-        write_atomically(self.path, buffer.getvalue())
-
 
 def fingerprint(training: Training, settings: dict[str, Any], weights: NDArray[Any] | None) -> str:
     """Return a digest of the settings, the rows and the module before its first step."""
@@ -199,7 +173,7 @@ def fingerprint(training: Training, settings: dict[str, Any], weights: NDArray[A
 
 
 def margins(module: Module, inputs: torch.Tensor) -> Floats:
-    """Return a module's margins as it predicts: dropout off, no gradient."""
+    """Return a module's margins in eval mode, without a gradient."""
     module.eval()
     chunks = inputs.tensor_split(tuple(range(CHUNK, len(inputs), CHUNK)))
     with torch.no_grad():
@@ -209,15 +183,14 @@ def margins(module: Module, inputs: torch.Tensor) -> Floats:
 
 def perceptron(n_inputs: int) -> Module:
     """Return the default network: two hidden layers of 64 units, and a logit."""
-    layers: list[Module] = []
-    for width in HIDDEN:
-        layers += [torch.nn.Linear(n_inputs, width), torch.nn.ReLU()]
-        n_inputs = width
-    return torch.nn.Sequential(*layers, torch.nn.Linear(n_inputs, 1))
+    linear, relu = torch.nn.Linear, torch.nn.ReLU
+    return torch.nn.Sequential(
+        linear(n_inputs, HIDDEN), relu(), linear(HIDDEN, HIDDEN), relu(), linear(HIDDEN, 1)
+    )
 
 
 def build(module: Module | Callable[[int], Module] | None, n_inputs: int) -> Module:
-    """Return a fresh module: the default, a copy of the user's, or what their factory makes."""
+    """Return a fresh module: the default, a copy of a given one, or the result of a function."""
     if module is None:
         return perceptron(n_inputs)
     if isinstance(module, Module):
@@ -269,7 +242,7 @@ def find_device(name: str) -> torch.device:
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Draw from this seed inside, and leave the generators outside as they were."""
+    """Draw random numbers from this seed, and restore the generators afterwards."""
     on_gpu = device.type == "cuda"
     devices = []
     if on_gpu:
@@ -283,7 +256,7 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 
 def canonical_order(inputs: NDArray[Any], y: Floats, z: Floats, seed: int) -> NDArray[np.intp]:
-    """Return an order of the rows that depends on what they hold, not on their places."""
+    """Return an order of the rows that depends on their values, not on their positions."""
     direction = np.random.default_rng(seed).standard_normal(inputs.shape[1])
     return np.lexsort((z, y, np.round(inputs.astype(np.float64) @ direction, 9)))
 
