@@ -7,11 +7,11 @@ from unsway.datasets.german import load_german
 from unsway.datasets.synthetic import (
     WORLDS,
     SyntheticData,
-    TrueEffects,
     make_synthetic,
     make_world,
 )
 from unsway.datasets.table import TabularData
+from unsway.datasets.truth import TrueEffects
 
 __all__ = [
     "WORLDS",
