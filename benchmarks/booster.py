@@ -38,7 +38,8 @@ class Booster(ClassifierMixin, BaseEstimator):
         weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
         held = self.held
         if held is None:
-            held = np.random.default_rng(0).random(len(X)) < HELD_OUT
+            # A stream of its own: default_rng(0) alone repeats the numbers that drew z of a world.
+            held = np.random.default_rng([0, 1]).random(len(X)) < HELD_OUT
         train, stop = matrices(X, codes, weights, held)
         self.booster_ = xgboost.train(
             {**PARAMS, "eval_metric": "logloss"}, train, 10_000, evals=[(stop, "stop")],

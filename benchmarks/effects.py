@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from tables import write_table
 
 from unsway.datasets import synthetic
-from unsway.datasets.synthetic import World
+from unsway.datasets.worlds import INDEX_WORLDS, World
 from unsway.effects.estimation import estimate_effects
 from unsway.effects.influence import EFFECTS
 from unsway.effects.nuisance import Nuisances
@@ -29,7 +29,7 @@ from unsway.effects.nuisance import Nuisances
 ROWS = 4_000
 BATCH = 10
 
-WORLDS = {world.name: world for world in synthetic._DEFINITIONS}
+WORLDS = {world.name: world for world in INDEX_WORLDS}
 DECENT = replace(WORLDS["paper"], name="paper, shifts .5", indirect_shift=0.5, proxy_shift=0.5)
 VARYING = replace(
     WORLDS["varying_effect"], name="varying effect, shifts .5", indirect_shift=0.5, proxy_shift=0.5
@@ -97,7 +97,7 @@ def truth(world: World, n_rows: int = 2_000_000) -> NDArray[np.float64]:
         effect = np.diff(outcome_means(world, drawn.X))[:, 0]
         share = drawn.propensity * (1 - drawn.propensity)
         total, mass = total + float(share @ effect), mass + float(share.sum())
-    known = synthetic._true_effects(world)
+    known = world.effects()
     return np.array([getattr(known, name) for name in EFFECTS[:-1]] + [total / mass])
 
 

@@ -122,6 +122,16 @@ OURS: dict[str, Factory] = {
     "corrected": lambda held: ours("models.corrected", "DirectEffectCorrector")(Booster(held)),
 }
 
+#: The default, and what is measured beside it unless other methods are named.
+DEFAULT = "fair target"
+ALTERNATIVES = (
+    "blind",
+    "averaged over z",
+    "fair target, not corrected",
+    "two-sided (1,0), λ=.9",
+    "function norm (2,1), λ=.9",
+)
+
 METHODS = (*OURS, *(name for name in PEERS if name != NETWORK))
 
 

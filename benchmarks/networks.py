@@ -6,7 +6,6 @@ The noise floor of a world is the same network trained on labels drawn from the 
 from __future__ import annotations
 
 import argparse
-import re
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
@@ -26,7 +25,8 @@ from unsway import (
     make_world,
     score_gap,
 )
-from unsway.datasets import WORLDS, SyntheticData, load_adult
+from unsway.datasets import SyntheticData, load_adult
+from unsway.datasets.worlds import INDEX_WORLDS
 from unsway.models.torch import FairTorchClassifier
 from unsway.rows import Rows
 
@@ -34,6 +34,7 @@ Floats = NDArray[np.float64]
 
 STRENGTHS = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.975)
 ROWS, TEST_ROWS = 20_000, 50_000
+WORLDS = tuple(world.name for world in INDEX_WORLDS)
 #: Draw 0 is left out: the defaults of the classifier were chosen on it.
 DRAWS = (1, 2)
 HERE = Path(__file__).parent
@@ -130,14 +131,17 @@ def _table(means: dict[str, list[Any]], form: str) -> list[tuple[str, ...]]:
 def booster_ratios() -> dict[str, list[str]]:
     """Return the boosters' ratios of RMSE to their floor, from the page that has them."""
     page = (HERE / "known_truth.md").read_text(encoding="utf-8")
-    first = page.partition("\n## ")[0]
-    found = {}
-    for method in (BLIND, PENALTY, TARGET):
-        row = re.search(rf"^\| {re.escape(method)} \|(.*)\|$", first, flags=re.MULTILINE)
-        if row is None:
-            raise SystemExit(f"known_truth.md has no row {method!r}")
-        found[method] = [cell.split("±")[0].strip() for cell in row[1].split("|")]
-    return found
+    section = page.partition("\n## 50,000 rows\n")[2].partition("\n## ")[0]
+    table = section.partition("over the noise floor\n")[2].partition("\n### ")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    cells = {row[0]: dict(zip(rows[0], row, strict=True)) for row in rows}
+    missing = [method for method in (BLIND, PENALTY, TARGET) if method not in cells]
+    if missing:
+        raise SystemExit(f"known_truth.md, 50,000 rows: there is no row {', '.join(missing)}")
+    return {
+        method: [cells[method][world].split("±")[0].strip() for world in WORLDS]
+        for method in (BLIND, PENALTY, TARGET)
+    }
 
 
 def main() -> None:

@@ -15,6 +15,8 @@ matplotlib.use("Agg")
 OURS_COLOUR, OTHER_COLOUR, PEER_COLOUR = "#0072B2", "#555555", "#D55E00"
 #: Ratios beyond this are drawn at the edge with their number.
 EDGE = 3.0
+#: Most panels side by side.
+ACROSS = 7
 
 
 def draw_ratios(
@@ -24,11 +26,15 @@ def draw_ratios(
     from matplotlib import pyplot
 
     methods = [m for m in ordered({m for found in best.values() for m in found}) if _drawn(m, best)]
+    across = min(ACROSS, len(best))
+    down = -(-len(best) // across)
     figure, axes = pyplot.subplots(
-        1, len(best), figsize=(2 + 1.7 * len(best), 0.8 + 0.28 * len(methods)), sharey=True,
-        layout="constrained",
+        down, across, figsize=(2 + 1.7 * across, 0.4 + down * (0.4 + 0.28 * len(methods))),
+        sharey=True, squeeze=False, layout="constrained",
     )  # fmt: skip
-    for axis, (world, found) in zip(np.atleast_1d(axes), best.items(), strict=True):
+    for axis in axes.ravel()[len(best) :]:
+        axis.set_visible(False)
+    for axis, (world, found) in zip(axes.ravel(), best.items(), strict=False):
         for place, method in enumerate(methods):
             if method in found:
                 _mark(axis, place, found[method], _colour(method, highlighted))
@@ -38,8 +44,8 @@ def draw_ratios(
         axis.tick_params(labelsize=8)
         axis.spines[["top", "right", "left"]].set_visible(False)
         axis.grid(axis="y", color="0.92")
-    np.atleast_1d(axes)[0].set_yticks(range(len(methods)), methods)
-    np.atleast_1d(axes)[0].invert_yaxis()
+    axes[0, 0].set_yticks(range(len(methods)), methods)
+    axes[0, 0].invert_yaxis()
     figure.supxlabel(
         "RMSE to the fair score over that of the same booster trained on labels drawn from it",
         fontsize=9,

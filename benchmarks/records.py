@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from methods import METHODS, PEERS, Fit
+from booster import Floats
+from methods import ALTERNATIVES, DEFAULT, METHODS, PEERS, Fit
 
 Record = dict[str, Any]
 
@@ -58,6 +59,33 @@ class Records:
         (CACHE / ".gitignore").write_text("*\n", encoding="utf-8")
         fresh = self.path.with_suffix(".tmp")
         fresh.write_text(json.dumps(self.records, indent=1), encoding="utf-8")
+        fresh.replace(self.path)
+
+
+class Scores:
+    """Test scores by method and setting, and what they are judged by, beside the records."""
+
+    def __init__(self, name: str) -> None:
+        self.path = CACHE / f"{name}.npz"
+        self.arrays: dict[str, Floats] = {}
+        if self.path.exists():
+            with np.load(self.path) as file:
+                names = json.loads(str(file["names"]))
+                self.arrays = {name: file[f"array_{k}"] for k, name in enumerate(names)}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.arrays
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.arrays[name]
+
+    def keep(self, name: str, values: Floats) -> None:
+        """Add an array and write all of them down."""
+        self.arrays[name] = np.asarray(values, dtype=np.float64)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self.path.with_suffix(".tmp.npz")
+        numbered = {f"array_{k}": each for k, each in enumerate(self.arrays.values())}
+        np.savez(fresh, names=json.dumps(list(self.arrays)), **numbered)
         fresh.replace(self.path)
 
 
@@ -131,16 +159,23 @@ def _label(method: str, draws: int, most: int) -> str:
 
 
 def arguments(
-    what: str, names: Sequence[str], seeds: int, rows: int | None = None
+    what: str, names: Sequence[str], seeds: int, rows: Sequence[int] | None = None
 ) -> argparse.Namespace:
     """Read the command line of a script over `names`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="one seed on little data; no page")
     parser.add_argument(f"--{what}", dest="names", nargs="+", choices=names, default=list(names))
-    parser.add_argument("--methods", nargs="+", metavar="NAME", default=list(METHODS))
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--methods", nargs="+", metavar="NAME", default=[DEFAULT, *ALTERNATIVES])
+    chosen.add_argument(
+        "--all", dest="methods", action="store_const", const=list(METHODS),
+        help="every method, those of other libraries included",
+    )  # fmt: skip
     parser.add_argument("--seeds", type=int, default=seeds)
     if rows is not None:
-        parser.add_argument("--rows", type=int, default=rows, help="rows to train on")
+        parser.add_argument(
+            "--rows", type=int, nargs="+", default=list(rows), help="rows to train on"
+        )
     parser.add_argument("--jobs", type=int, default=2, help="processes, a thread each")
     parser.add_argument("--again", action="store_true", help="measure these methods anew")
     parser.add_argument("--output", type=Path, help="the page; beside the script by default")

@@ -23,9 +23,11 @@ from unsway import (
     make_world,
     score_gap,
 )
-from unsway.datasets import WORLDS, SyntheticData
+from unsway.datasets import SyntheticData
+from unsway.datasets.worlds import INDEX_WORLDS
 
 ROWS, TEST_ROWS, SEEDS = 20_000, 50_000, 10
+WORLDS = tuple(world.name for world in INDEX_WORLDS)
 
 
 def linear() -> LogisticRegression:

@@ -70,13 +70,22 @@ def append_table(
     note: str,
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
+    *,
+    level: int = 2,
 ) -> None:
-    """Add a table under a heading of its own to a page, and print it."""
+    """Add a table under a heading of its own, of this level, to a page, and print it."""
     lines = [
-        "", f"## {heading}", "", *([note, ""] if note else []),
+        "", f"{'#' * level} {heading}", "", *([note, ""] if note else []),
         "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns),
         *("| " + " | ".join(row) + " |" for row in rows),
     ]  # fmt: skip
     with path.open("a", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     print("\n".join(lines))
+
+
+def append_heading(path: Path, heading: str) -> None:
+    """Add a heading of the second level, for tables of the third."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"\n## {heading}\n")
+    print(f"\n## {heading}")

@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Audit": "auditing",
     "Comparison": "auditing",
+    "FairLogLoss": "auditing",
     "audit": "auditing.audits",
     "compare": "auditing",
     "demographic_parity_difference": "auditing",
@@ -20,6 +21,7 @@ _HOMES = {
     "equal_opportunity_ratio": "auditing",
     "equalized_odds_difference": "auditing",
     "equalized_odds_ratio": "auditing",
+    "fair_log_loss": "auditing",
     "Rows": "rows",
     "DirectEffect": "criteria",
     "EqualOpportunity": "criteria",

@@ -6,37 +6,12 @@ import dataclasses
 
 import numpy as np
 import pytest
-from scipy.special import expit
 from sklearn.metrics import roc_auc_score
+from worlds_again import outcome_probability, probability
 
 from unsway.datasets import WORLDS, SyntheticData, make_synthetic, make_world
 
 N_LARGE = 400_000
-
-# Intercept and direct effect of each world whose direct effect does not vary.
-CONSTANT_EFFECTS = {
-    "paper": (0.0, 1.25),
-    "poor_overlap": (0.0, 1.25),
-    "imbalanced": (-3.8, 1.25),
-    "no_direct_effect": (0.0, 0.0),
-    "opposed_effects": (0.0, -1.0),
-    "many_noise_features": (0.0, 1.25),
-}
-
-
-def probability(world, safe_sum, indirect_sum, first_safe, z):
-    """Return P(y=1|X,z) from the sums over the roles: the worlds, written out a second time."""
-    margin = safe_sum / 4 + indirect_sum / 4
-    if world == "varying_effect":
-        margin = margin + (first_safe**2 - 1) / 2 + z * (0.5 - safe_sum / 5 + indirect_sum / 4)
-        return expit(margin)
-    intercept, direct_effect = CONSTANT_EFFECTS[world]
-    return expit(intercept + margin + direct_effect * z)
-
-
-def outcome_probability(data: SyntheticData, z: int | np.ndarray) -> np.ndarray:
-    safe, indirect = data.X[:, data.columns("safe")], data.X[:, data.columns("indirect")]
-    return probability(data.world, safe.sum(1), indirect.sum(1), safe[:, 0], z)
 
 
 def true_cde(data: SyntheticData) -> np.ndarray:
@@ -54,6 +29,13 @@ def assert_gap(values: np.ndarray, z: np.ndarray, truth: float) -> None:
     one, zero = values[z == 1], values[z == 0]
     standard_error = np.sqrt(one.var() / one.size + zero.var() / zero.size)
     assert abs(one.mean() - zero.mean() - truth) <= 4 * standard_error
+
+
+def observed(data: SyntheticData) -> np.ndarray:
+    """Return X with 0 for NaN, and columns that say where a value is missing."""
+    missing = np.isnan(data.X)
+    columns = missing.any(axis=0)
+    return np.column_stack([np.where(missing, 0, data.X), missing[:, columns]])
 
 
 def share_without_overlap(data: SyntheticData) -> float:
@@ -155,9 +137,9 @@ def test_the_fair_score_is_the_mean_of_the_two_outcome_probabilities(large):
 
 
 def test_the_labels_follow_the_outcome_probability(large):
-    p = outcome_probability(large, large.z)
-    spread = np.sqrt((p * (1 - p)) @ large.X**2)
-    assert np.abs((large.y - p) @ large.X / spread).max() < 5
+    p, X = outcome_probability(large, large.z), observed(large)
+    spread = np.sqrt((p * (1 - p)) @ X**2)
+    assert np.abs((large.y - p) @ X / spread).max() < 5
 
 
 def test_the_propensity_is_calibrated(large):
@@ -168,9 +150,9 @@ def test_the_propensity_is_calibrated(large):
 
 
 def test_the_propensity_balances_every_column(large):
-    b = large.propensity
-    spread = np.sqrt((b * (1 - b)) @ large.X**2)
-    assert np.abs((large.z - b) @ large.X / spread).max() < 5
+    b, X = large.propensity, observed(large)
+    spread = np.sqrt((b * (1 - b)) @ X**2)
+    assert np.abs((large.z - b) @ X / spread).max() < 5
 
 
 # What each world is for
@@ -330,9 +312,7 @@ def test_without_a_seed_two_draws_differ():
 
 @pytest.mark.parametrize("name", ["papers", "", None])
 def test_an_unknown_world_is_refused_with_the_known_names(name):
-    with pytest.raises(
-        ValueError, match=r"unknown world .*choose from paper, .*many_noise_features"
-    ):
+    with pytest.raises(ValueError, match=r"unknown world .*choose from paper, .*adult"):
         make_world(name, 5)
 
 

@@ -9,7 +9,7 @@ import pytest
 from contracts import assert_close, make_people
 from sklearn.linear_model import LogisticRegression
 
-from unsway.datasets import synthetic
+from unsway.datasets import synthetic, worlds
 from unsway.effects.estimate import resample
 from unsway.effects.estimation import METHODS, direct_effect_left, estimate_effects
 
@@ -92,7 +92,7 @@ def test_a_bootstrapped_interval_uses_the_same_resamples_for_gap_and_indirect_ef
 
 
 def test_a_fair_score_leaves_nothing_and_a_blind_one_something():
-    world = replace(synthetic.World("decent"), indirect_shift=0.5, proxy_shift=0.5)
+    world = replace(worlds.World("decent"), indirect_shift=0.5, proxy_shift=0.5)
     people = synthetic._draw(world, 8000, np.random.default_rng(0))
     model = LogisticRegression(C=100, max_iter=1000)
     found = estimate_effects(

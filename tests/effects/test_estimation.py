@@ -49,8 +49,7 @@ def numbers(found, key="estimate"):
 @cache
 def decent(n_rows=4000, name="paper", seed=0):
     """Draw from a world whose groups overlap: its shifts are half those of the paper."""
-    world = next(world for world in synthetic._DEFINITIONS if world.name == name)
-    world = replace(world, indirect_shift=0.5, proxy_shift=0.5)
+    world = replace(synthetic._find_world(name), indirect_shift=0.5, proxy_shift=0.5)
     return synthetic._draw(world, n_rows, np.random.default_rng(seed))
 
 

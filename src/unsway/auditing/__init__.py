@@ -3,6 +3,7 @@
 from .audits import Audit, audit
 from .causal import CausalAudit
 from .comparisons import Comparison, compare
+from .fair_loss import FairLogLoss, fair_log_loss
 from .group_metrics import (
     demographic_parity_difference,
     demographic_parity_ratio,
@@ -20,6 +21,7 @@ __all__ = [
     "Calibration",
     "CausalAudit",
     "Comparison",
+    "FairLogLoss",
     "MetricTable",
     "Table",
     "audit",
@@ -30,6 +32,7 @@ __all__ = [
     "equal_opportunity_ratio",
     "equalized_odds_difference",
     "equalized_odds_ratio",
+    "fair_log_loss",
     "score_gap",
     "selection_rate_difference",
 ]

@@ -1,17 +1,18 @@
 """Data to learn and test with: synthetic worlds that know their own truth, and real tables."""
 
 from unsway.datasets.adult import load_adult
+from unsway.datasets.bank import load_bank_marketing
 from unsway.datasets.berkeley import load_berkeley
 from unsway.datasets.credit import load_give_me_some_credit, load_pakdd
 from unsway.datasets.german import load_german
 from unsway.datasets.synthetic import (
     WORLDS,
     SyntheticData,
-    TrueEffects,
     make_synthetic,
     make_world,
 )
 from unsway.datasets.table import TabularData
+from unsway.datasets.truth import TrueEffects
 
 __all__ = [
     "WORLDS",
@@ -19,6 +20,7 @@ __all__ = [
     "TabularData",
     "TrueEffects",
     "load_adult",
+    "load_bank_marketing",
     "load_berkeley",
     "load_german",
     "load_give_me_some_credit",

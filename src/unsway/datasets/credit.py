@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from .files.local import LocalTable
-from .table import FloatArray, TabularData, as_words, by_column, occurring_levels, older_than
+from .table import TabularData, as_numbers, as_words, by_column, occurring_levels, older_than
 
 __all__ = ["load_give_me_some_credit", "load_pakdd"]
 
@@ -171,7 +171,7 @@ def _assemble(
     if not set(labels) <= set(BINARY):
         raise ValueError(f"{source.name}: {source.target} must hold 0 and 1 only")
     columns = {
-        name: _numbers(source, name, values)
+        name: as_numbers(source.name, name, values)
         if name in numeric
         else as_words(text or "(missing)" for text in values)
         for name, values in texts.items()
@@ -190,11 +190,3 @@ def _assemble(
         sensitive="age",
         positive_sensitive=f"> {age_threshold:g}",
     )
-
-
-def _numbers(source: LocalTable, name: str, texts: Sequence[str]) -> FloatArray:
-    """Return floats, NaN for "NA" and for nothing; an error does not show the text."""
-    try:
-        return np.array(["nan" if text in ("", "NA") else text for text in texts], np.float64)
-    except ValueError:
-        raise ValueError(f"{source.name}: {name} holds text that is not a number") from None

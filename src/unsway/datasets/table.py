@@ -220,6 +220,20 @@ def as_words(texts: Iterable[str]) -> Column:
     return np.array(list(texts), dtype=object)
 
 
+def as_numbers(source: str, column: str, texts: Iterable[str]) -> FloatArray:
+    """Return texts as floats, NaN for "NA" and for nothing; an error does not show the text.
+
+    Examples
+    --------
+    >>> as_numbers("people", "age", ["30", "NA"]).tolist()
+    [30.0, nan]
+    """
+    try:
+        return np.array(["nan" if text in ("", "NA") else text for text in texts], np.float64)
+    except ValueError:
+        raise ValueError(f"{source}: {column} holds text that is not a number") from None
+
+
 def occurring_levels(columns: Mapping[str, Column]) -> dict[str, tuple[str, ...]]:
     """Return the sorted levels of the categorical columns.
 

@@ -18,7 +18,7 @@ from .. import (
 )
 from .._typing import Floats
 from ..datasets import SyntheticData
-from ..datasets.synthetic import Role
+from ..datasets.worlds import Role
 from ..rows import Rows
 from .claims import Claim
 from .descent import Descent, descend

@@ -37,8 +37,7 @@ def people(case: str) -> tuple[Any, Any, Any, Any]:
     if name == "adult":
         data = load_adult("train")
         return data.to_matrix()[0], data.y, data.z, LEARNERS[learner]
-    world = next(world for world in synthetic._DEFINITIONS if world.name == name)
-    world = replace(world, indirect_shift=0.5, proxy_shift=0.5)
+    world = replace(synthetic._find_world(name), indirect_shift=0.5, proxy_shift=0.5)
     drawn = synthetic._draw(world, ROWS, np.random.default_rng(0))
     return drawn.X, drawn.y, drawn.z, LEARNERS[learner]
 
