@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
@@ -145,6 +147,23 @@ class Plain:
             penalty=Penalty.none(len(rows), reduce),
             sample_weight=rows.weights,
         )
+
+
+def in_canonical_order(fit: Callable[..., FittedCriterion]) -> Callable[..., FittedCriterion]:
+    """Return a criterion's ``fit`` that has the rows in an order that depends on their content.
+
+    A row then has the same value, to the last bit, in whatever order the rows come. Rows that are
+    spread over workers keep their order.
+    """
+
+    @wraps(fit)
+    def fit_in_order(self: Any, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
+        if fitting.reduce is not None:
+            return fit(self, rows, fitting=fitting)
+        order = rows.canonical_order()
+        return fit(self, rows.take(order), fitting=fitting).take(np.argsort(order))
+
+    return fit_in_order
 
 
 def penalised(rows: Rows, penalty: Penalty) -> Objective:

@@ -14,7 +14,7 @@ from ..core import FORMS, Distance, Objective, Penalty
 from ..core.penalty import identity
 from ..effects import BASES, HERE, Fitting, Surrogate, SurrogateDesign
 from ..rows import Rows
-from .criterion import FittedCriterion, penalised, warn_about_extremes
+from .criterion import FittedCriterion, in_canonical_order, penalised, warn_about_extremes
 
 #: How the distance between the scores' surrogate and the fair one is measured.
 NORMS = ("coefficient", "function")
@@ -98,6 +98,7 @@ class DirectEffect(BaseEstimator):
         self.propensity = propensity
         self.max_extreme_share = max_extreme_share
 
+    @in_canonical_order
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Fit the propensity score, which is the value of a row."""
         self.check_settings()

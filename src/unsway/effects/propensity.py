@@ -120,7 +120,7 @@ class Propensity(BaseEstimator):
     def out_of_fold(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> Floats:
         """Return b for each row, from a model that has not seen it."""
         scores = np.empty(len(z))
-        for train, test in self._folds(X, z).split():
+        for train, test in self._folds(X, z, sample_weight).split():
             weight = None if sample_weight is None else sample_weight[train]
             model = self._fit_one(take(X, train), z[train], weight)
             scores[test] = self._scores(model, take(X, test))
@@ -151,8 +151,9 @@ class Propensity(BaseEstimator):
                 f"of the propensity needs at least {smallest} so that no fold misses it; lower cv"
             )
 
-    def _folds(self, X: Any, z: Floats) -> PredefinedSplit:
-        return PredefinedSplit(fold_numbers(X, z, self.cv, self.random_state))
+    def _folds(self, X: Any, z: Floats, sample_weight: Floats | None) -> PredefinedSplit:
+        ties = () if sample_weight is None else (sample_weight,)
+        return PredefinedSplit(fold_numbers(X, z, self.cv, self.random_state, ties=ties))
 
     def _fit_one(self, X: Any, z: Floats, sample_weight: Floats | None) -> Any:
         if self.estimator is None:
@@ -167,9 +168,9 @@ class Propensity(BaseEstimator):
         if len(self.Cs) == 1:
             model.set_params(C=self.Cs[0])
         else:
-            rows = self._search_rows(X, z)
+            rows = self._search_rows(X, z, sample_weight)
             weight = None if sample_weight is None else sample_weight[rows]
-            folds = self._folds(take(X, rows), z[rows])
+            folds = self._folds(take(X, rows), z[rows], weight)
             model.set_params(C=self._best_strictness(matrix[rows], labels[rows], weight, folds))
         return make_pipeline(encoder, fit_copy(model, matrix, labels, sample_weight))
 
@@ -178,11 +179,12 @@ class Propensity(BaseEstimator):
         lasso = {"l1_ratio": 1.0} if new_style else {"penalty": "l1"}
         return LogisticRegression(solver="liblinear", random_state=self.random_state, **lasso)
 
-    def _search_rows(self, X: Any, z: Floats) -> NDArray[np.intp]:
+    def _search_rows(self, X: Any, z: Floats, sample_weight: Floats | None) -> NDArray[np.intp]:
         """Return the rows to choose C on: enough of each level, the same in whatever order."""
         fewest = min(z.sum(), len(z) - z.sum())
         share = max(self.search_rows / len(z), SEARCH_LEVEL_ROWS / fewest)
-        return np.flatnonzero(hold_out(X, z, min(share, 1.0), self.random_state))
+        ties = () if sample_weight is None else (sample_weight,)
+        return np.flatnonzero(hold_out(X, z, min(share, 1.0), self.random_state, ties=ties))
 
     def _best_strictness(
         self, matrix: Any, labels: Any, weight: Floats | None, folds: PredefinedSplit
