@@ -385,8 +385,8 @@ def test_a_near_copy_of_the_sensitive_column_is_refused_by_name(engine, tmp_path
     file = write(tmp_path / "near.csv", table.append_column("code", pa.array(code)))
     result = unsway("fit", file, *ROLES, "--engine", engine, "--quiet", "-o", tmp_path / "model")
     assert result.returncode == 1
-    assert result.stderr.startswith("Error: X tells the sensitive attribute nearly exactly")
-    assert "'code' tells it almost alone" in result.stderr
+    assert result.stderr.startswith("Error: X predicts the sensitive attribute nearly exactly")
+    assert "'code' predicts it almost alone" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "model").exists()
 

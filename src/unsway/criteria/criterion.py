@@ -198,14 +198,20 @@ def choose_strength(criterion: Criterion | FittedCriterion, strength: float | No
     return float(strength)
 
 
-def warn_about_extremes(scores: Floats, max_share: float, reduce: Reduce | None = None) -> None:
+def warn_about_extremes(
+    scores: Floats,
+    max_share: float,
+    reduce: Reduce | None = None,
+    *,
+    extrapolated_by: str = "the outcome models",
+) -> None:
     """Warn if too many propensities, of all workers where there are several, are near 0 or 1."""
     if reduce is not None:
         outside = (scores < 0.05) | (scores > 0.95)
         extreme, rows = reduce(np.array([float(outside.sum()), float(len(scores))]))
         scores = np.full(1_000, 0.5)  # stand-ins, with the same share of extremes
         scores[: round(1_000 * extreme / rows)] = 0
-    warn_about_overlap(scores, max_share=max_share)
+    warn_about_overlap(scores, max_share=max_share, extrapolated_by=extrapolated_by)
 
 
 def _check_criterion(criterion: object) -> None:
