@@ -26,13 +26,12 @@ from ..criteria import (
     choose_strength,
 )
 from ..effects import Propensity
-from ..folds import hold_out
 from ..groups import find_copies, level_extremes
 from ..models.boosting import check_booster
 from ..models.features import Feature, features_of_table, one_hot
 from ..models.folder import TrainingRoles, check_model_folder, save_model_folder
 from ..models.logistic import check_regression
-from ..models.training import fit_for
+from ..models.training import fit_for, hold_out_rows
 from ..rows import Rows
 from ..sweeps.measures import fairness_of
 from . import options
@@ -193,7 +192,7 @@ def _in_memory(
     held = np.zeros(len(rows), dtype=bool)
     if not is_linear:
         fraction = classifier.validation_fraction
-        held = hold_out(rows.X, rows.strata(), fraction, classifier.random_state)
+        held[hold_out_rows(rows, fraction, classifier.random_state)[1]] = True
     return Trained(
         rows=rows, roles=roles, criterion=fitted, scores=classifier.predict_proba(X)[:, 1],
         parts=_parts(held), features=features,
@@ -282,7 +281,7 @@ def _length(model: Any) -> dict[str, int]:
 def one_hot_rows(rows: Rows) -> tuple[Floats, tuple[Feature, ...]]:
     """Return covariates for a linear model; raise if a column is the sensitive attribute itself."""
     features = features_of_table(rows.X)
-    matrix, names = one_hot(rows.X, features)
+    matrix, names = one_hot(rows.X, features, keep_missing=True)
     copies = find_copies(level_extremes(matrix, rows.groups.codes, len(rows.groups.levels)))
     if len(copies):
         raise ValueError(
