@@ -1,7 +1,8 @@
 import numpy as np
 import polars as pl
 
-from unsway.folds import fold_numbers
+from unsway import folds
+from unsway.folds import canonical_order, fold_numbers, hold_out
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))
@@ -51,3 +52,52 @@ def test_ties_tell_rows_apart_that_are_alike():
     shuffled = fold_numbers(X[order], z[order], 4, ties=[y[order]])
     for label in range(4):
         assert sorted(folds[y == label]) == sorted(shuffled[y[order] == label])
+
+
+def test_the_canonical_order_is_the_same_content_in_whatever_order_rows_come():
+    words = np.array(["a", "b", None, "c"] * 50, dtype=object)
+    y = np.arange(200) % 2.0
+    frame = pl.DataFrame({"number": [1.0, None, -0.0, 0.0] * 50, "word": words, "y": y})
+    order = np.random.default_rng(1).permutation(200)
+    shuffled = frame[order.tolist()]
+    one, other = (table.drop("y") for table in (frame, shuffled))
+    found = frame[canonical_order(one, [y]).tolist()]
+    again = shuffled[canonical_order(other, [y[order]]).tolist()]
+    assert found.equals(again)
+
+
+def test_the_canonical_order_of_some_rows_is_theirs_among_all():
+    some = np.arange(0, 200, 3)
+    among_all = [row for row in canonical_order(X) if row in set(some)]
+    assert some[canonical_order(X[some])].tolist() == among_all
+
+
+def test_rows_that_are_nearly_alike_have_the_same_folds_in_whatever_order_they_come():
+    near = np.zeros((40, 1))
+    near[0] = 1e6
+    near[1:, 0] = 1e-9 * np.arange(39)  # less than a millionth of the spread apart
+    order = np.random.default_rng(0).permutation(40)
+    z = np.zeros(40)
+    assert np.array_equal(fold_numbers(near, z, 4)[order], fold_numbers(near[order], z, 4))
+    assert np.array_equal(hold_out(near, z, 0.5)[order], hold_out(near[order], z, 0.5))
+
+
+def test_weights_decide_which_of_rows_alike_is_held_out():
+    alike, weights = np.zeros((8, 1)), np.arange(8.0)
+    order = np.random.default_rng(0).permutation(8)
+    held = hold_out(alike, np.zeros(8), 0.25, ties=[weights])
+    again = hold_out(alike, np.zeros(8), 0.25, ties=[weights[order]])
+    assert sorted(weights[held]) == sorted(weights[order][again]) == [0.0, 1.0]
+
+
+def test_many_rows_have_the_folds_that_they_have_in_one_thread(monkeypatch):
+    expected = fold_numbers(X, Z, 5), canonical_order(X)
+    monkeypatch.setattr(folds, "_FEW_ROWS", 0)
+    assert np.array_equal(fold_numbers(X, Z, 5), expected[0])
+    assert np.array_equal(canonical_order(X), expected[1])
+
+
+def test_a_table_without_rows_has_an_order():
+    empty = np.zeros((0, 3))
+    assert canonical_order(empty, [np.zeros(0)]).shape == (0,)
+    assert folds.draws(empty, (), 0).shape == (0,)

@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ._typing import Floats
+from ._typing import Floats, Index
 from .checks import check_weights
+from .folds import canonical_order
 from .groups import Groups
 from .outcome import Outcome
 from .tables import row_count, take
@@ -94,6 +95,11 @@ class Rows:
             groups=self.groups.take(rows),
             weights=None if self.weights is None else self.weights[rows],
         )
+
+    def canonical_order(self) -> Index:
+        """Return the positions of the rows in an order that depends on their content alone."""
+        known = [values for values in (self.weights, self.y) if values is not None]
+        return canonical_order(self.X, [*known, self.groups.codes.astype(np.float64)])
 
     def with_table(self, X: Any) -> Self:
         """Return the same rows with another table of covariates, such as an engine's matrix."""

@@ -412,7 +412,7 @@ def test_a_column_that_tells_the_groups_apart_is_refused_by_name(tmp_path):
     male = np.array(table["sex"].to_pylist()) == MALE
     apart = table["age [x]"].to_numpy() + 60 * male
     file = write(tmp_path / "apart.csv", change(table, "age [x]", apart))
-    assert "'age [x]' tells it almost alone" in complaint(file, *ROLES, *DROP)
+    assert "'age [x]' predicts it almost alone" in complaint(file, *ROLES, *DROP)
 
 
 def test_overlap_that_is_warned_of_is_never_called_ok(tmp_path):

@@ -382,5 +382,5 @@ def test_a_near_copy_of_z_is_refused_by_name(criterion):
     X, y, z = coarse_people(1_000)
     code = z + 0.01 * np.random.default_rng(0).normal(size=len(z))
     table = pd.DataFrame(X, columns=list("abcdef")).assign(code=code)
-    with pytest.raises(ValueError, match="'code' tells it almost alone"):
+    with pytest.raises(ValueError, match="'code' predicts it almost alone"):
         fit_here(FairXGBClassifier(criterion, n_jobs=1), Part(table, y, z))

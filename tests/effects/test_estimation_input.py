@@ -66,7 +66,7 @@ def test_nearly_separated_groups_warn_with_numbers_and_stay_finite(method):
 @pytest.mark.parametrize("method", ["doubly_robust", "weighting", "surrogate"])
 def test_separated_groups_are_refused(method):
     X, y, z = two_clusters(strays=0)
-    with pytest.raises(ValueError, match="'column 0' and 'column 1' tell it almost alone"):
+    with pytest.raises(ValueError, match="'column 0' and 'column 1' predict it almost alone"):
         effects(X=X, y=y, z=z, method=method)
 
 

@@ -366,3 +366,11 @@ def test_overlap_is_warned_of_only_beyond_the_stated_share():
 def test_the_borders_of_overlap_are_the_callers():
     with pytest.warns(OverlapWarning, match=r"100% .* outside \[0.4, 0.6\]"):
         warn_about_overlap(np.array([0.3, 0.7]), low=0.4, high=0.6)
+
+
+def test_the_warning_says_what_it_means_and_what_to_do():
+    scores = np.array([0.01, 0.99, 0.5])
+    for options, models in (({}, "outcome models"), ({"extrapolated_by": "a guess"}, "a guess")):
+        expected = rf"67% .* extrapolated by (the )?{models}: too much or too little .*Drop columns"
+        with pytest.warns(OverlapWarning, match=expected):
+            warn_about_overlap(scores, **options)

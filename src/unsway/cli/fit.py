@@ -26,7 +26,6 @@ from ..criteria import (
 )
 from ..effects import Propensity
 from ..extras import load
-from ..folds import hold_out
 from ..groups import find_copies, level_extremes
 from ..models.boosting import check_booster
 from ..models.external import check_low_memory, fit_rows, predict_rows
@@ -34,7 +33,7 @@ from ..models.features import Feature, features_of_table, one_hot
 from ..models.folder import TrainingRoles, check_model_folder, save_model_folder
 from ..models.logistic import check_regression
 from ..models.parquet import ParquetRows, column_names
-from ..models.training import fit_for
+from ..models.training import fit_for, hold_out_rows
 from ..rows import Rows
 from ..sweeps.measures import Part
 from . import options
@@ -178,7 +177,7 @@ def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Ste
         X, features = one_hot_rows(rows)
     else:
         fraction, seed = classifier.validation_fraction, classifier.random_state
-        held = hold_out(rows.X, rows.strata(), fraction, seed)
+        held[hold_out_rows(rows, fraction, seed)[1]] = True
         classifier.callback = _on_step(progress)
     progress.next("Estimating what the sensitive attribute does")
     classifier.criterion = fitted = fit_for(classifier.criterion, classifier.strength, rows)
@@ -304,7 +303,7 @@ def _length(model: Any) -> dict[str, int]:
 def one_hot_rows(rows: Rows) -> tuple[Floats, tuple[Feature, ...]]:
     """Return covariates for a linear model; raise if a column is the sensitive attribute itself."""
     features = features_of_table(rows.X)
-    matrix, names = one_hot(rows.X, features)
+    matrix, names = one_hot(rows.X, features, keep_missing=True)
     copies = find_copies(level_extremes(matrix, rows.groups.codes, len(rows.groups.levels)))
     if len(copies):
         raise ValueError(

@@ -42,7 +42,7 @@ class OneHot:
 
     def __call__(self, X: Any) -> Floats:
         """Return the table as numbers."""
-        return one_hot(X, self.features)[0]
+        return one_hot(X, self.features, keep_missing=True)[0]
 
 
 @click.command()

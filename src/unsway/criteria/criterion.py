@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
@@ -147,6 +149,23 @@ class Plain:
         )
 
 
+def in_canonical_order(fit: Callable[..., FittedCriterion]) -> Callable[..., FittedCriterion]:
+    """Return a criterion's ``fit`` that has the rows in an order that depends on their content.
+
+    A row then has the same value, to the last bit, in whatever order the rows come. Rows that are
+    spread over workers keep their order.
+    """
+
+    @wraps(fit)
+    def fit_in_order(self: Any, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
+        if fitting.reduce is not None:
+            return fit(self, rows, fitting=fitting)
+        order = rows.canonical_order()
+        return fit(self, rows.take(order), fitting=fitting).take(np.argsort(order))
+
+    return fit_in_order
+
+
 def penalised(rows: Rows, penalty: Penalty) -> Objective:
     """Return (1−λ)·loss + λ·penalty of these rows, at strength 0."""
     return Objective(rows.outcome.loss, rows.y, penalty=penalty, sample_weight=rows.weights)
@@ -179,14 +198,20 @@ def choose_strength(criterion: Criterion | FittedCriterion, strength: float | No
     return float(strength)
 
 
-def warn_about_extremes(scores: Floats, max_share: float, reduce: Reduce | None = None) -> None:
+def warn_about_extremes(
+    scores: Floats,
+    max_share: float,
+    reduce: Reduce | None = None,
+    *,
+    extrapolated_by: str = "the outcome models",
+) -> None:
     """Warn if too many propensities, of all workers where there are several, are near 0 or 1."""
     if reduce is not None:
         outside = (scores < 0.05) | (scores > 0.95)
         extreme, rows = reduce(np.array([float(outside.sum()), float(len(scores))]))
         scores = np.full(1_000, 0.5)  # stand-ins, with the same share of extremes
         scores[: round(1_000 * extreme / rows)] = 0
-    warn_about_overlap(scores, max_share=max_share)
+    warn_about_overlap(scores, max_share=max_share, extrapolated_by=extrapolated_by)
 
 
 def _check_criterion(criterion: object) -> None:

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, clone
 from .._typing import Floats, Reduce
 from ..core import FORMS, Distance, Objective, Penalty
 from ..core.penalty import identity
-from ..effects import BASES, HERE, Fitting, Surrogate, SurrogateDesign
+from ..effects import BASES, HERE, Fitting, Propensity, Surrogate, SurrogateDesign
 from ..rows import Rows
-from .criterion import FittedCriterion, penalised, warn_about_extremes
+from .criterion import FittedCriterion, in_canonical_order, penalised, warn_about_extremes
 
 #: How the distance between the scores' surrogate and the fair one is measured.
 NORMS = ("coefficient", "function")
@@ -57,6 +57,10 @@ class DirectEffect(BaseEstimator):
         Model of b. A bare classifier is wrapped in `Propensity`.
     max_extreme_share : float
         Warn when a larger share of b lies outside [.05, .95].
+    allow_separation : bool, default=False
+        Whether training goes on, with a warning, where X predicts z nearly exactly. Where no
+        propensity of one level is as large as any of the other, no penalty exists, and an error is
+        raised in any case.
 
     Notes
     -----
@@ -88,6 +92,7 @@ class DirectEffect(BaseEstimator):
         base_rate: str = "free",
         propensity: Any = None,
         max_extreme_share: float = 0.6,
+        allow_separation: bool = False,
     ) -> None:
         self.outcome_degree = outcome_degree
         self.effect_degree = effect_degree
@@ -97,12 +102,20 @@ class DirectEffect(BaseEstimator):
         self.base_rate = base_rate
         self.propensity = propensity
         self.max_extreme_share = max_extreme_share
+        self.allow_separation = allow_separation
 
+    @in_canonical_order
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Fit the propensity score, which is the value of a row."""
         self.check_settings()
-        model, scores = fitting.propensity(rows, self.propensity)
-        warn_about_extremes(scores, self.max_extreme_share, fitting.reduce)
+        stated = self.propensity
+        if self.allow_separation and fitting.reduce is None:
+            stated = clone(stated) if isinstance(stated, Propensity) else Propensity(stated)
+            stated.set_params(allow_separation=True)
+        model, scores = fitting.propensity(rows, stated)
+        warn_about_extremes(
+            scores, self.max_extreme_share, fitting.reduce, extrapolated_by="the surrogate"
+        )
         return FittedCriterion(clone(self), scores, model)
 
     def objective(

@@ -12,7 +12,7 @@ from ..core import Objective, Penalty
 from ..effects import HERE, CrossFit, Fitting
 from ..effects.conditional import ConditionalEffect, Correction, fit_correction
 from ..rows import Rows
-from .criterion import FittedCriterion, warn_about_extremes
+from .criterion import FittedCriterion, in_canonical_order, warn_about_extremes
 
 
 class FairTarget(BaseEstimator):
@@ -91,6 +91,7 @@ class FairTarget(BaseEstimator):
         self.max_extreme_share = max_extreme_share
         self.random_state = random_state
 
+    @in_canonical_order
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Estimate the direct effect τ at each row, which is the value of a row."""
         self.check_settings()

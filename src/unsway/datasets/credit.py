@@ -6,7 +6,6 @@ Does a borrower pay back? The sensitive attribute is age.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np

@@ -9,10 +9,10 @@ from .influence import MEANINGS
 from .mean_field import MeanField, mean_field
 from .nuisance import HERE, CrossFit, Fitting, Nuisances
 from .overlap import Overlap, overlap
-from .propensity import OverlapWarning, Propensity, warn_about_overlap
+from .propensity import Propensity, warn_about_overlap
 from .result import Effects
 from .sensitivity import Sensitivity, sensitivity
-from .separation import refuse_separating_columns, separates
+from .separation import OverlapWarning, refuse_separating_columns, separates
 from .surrogate import (
     BASES,
     IllPosedSurrogateError,

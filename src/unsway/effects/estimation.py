@@ -17,8 +17,8 @@ from .estimate import Estimate, Progress, bootstrap, check_confidence, check_rep
 from .influence import EFFECTS, Effect, Estimator, doubly_robust, surrogate_effects, weighting
 from .nuisance import CrossFit, Nuisances
 from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
-from .propensity import OverlapWarning
 from .result import Effects
+from .separation import OverlapWarning
 from .surrogate import BASES
 
 METHODS = ("doubly_robust", "surrogate", "weighting")

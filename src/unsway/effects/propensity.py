@@ -23,17 +23,13 @@ from ..folds import fold_numbers, hold_out
 from ..tables import columns, take
 from .encoding import TableEncoder
 from .learners import fit_copy
-from .separation import refuse_separating_columns, separates
+from .separation import OverlapWarning, refuse_separating_columns, separates
 
 #: Scoring of the default model's C by the name users say.
 SCORINGS = {"log_loss": "neg_log_loss", "accuracy": "accuracy"}
 
 #: C is chosen on at least so many rows of either level, if there are as many.
 SEARCH_LEVEL_ROWS = 1_000
-
-
-class OverlapWarning(UserWarning):
-    """Many propensities are near 0 or 1: the data say little about the direct effect there."""
 
 
 class Propensity(BaseEstimator):
@@ -61,6 +57,8 @@ class Propensity(BaseEstimator):
         Whether the rows it is fitted on get scores from models that have not seen them.
     clip : float
         Scores are kept within [clip, 1−clip].
+    allow_separation : bool, default=False
+        Whether training goes on, with a warning, where X predicts z nearly exactly.
     random_state : int
         Seed of the folds, which depend on what rows hold and not on their order.
     n_jobs : int, optional
@@ -88,6 +86,7 @@ class Propensity(BaseEstimator):
         search_rows: int = 10_000,
         cross_fit: bool = False,
         clip: float = 1e-3,
+        allow_separation: bool = False,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -98,6 +97,7 @@ class Propensity(BaseEstimator):
         self.search_rows = search_rows
         self.cross_fit = cross_fit
         self.clip = clip
+        self.allow_separation = allow_separation
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -120,7 +120,7 @@ class Propensity(BaseEstimator):
     def out_of_fold(self, X: Any, z: Floats, sample_weight: Floats | None = None) -> Floats:
         """Return b for each row, from a model that has not seen it."""
         scores = np.empty(len(z))
-        for train, test in self._folds(X, z).split():
+        for train, test in self._folds(X, z, sample_weight).split():
             weight = None if sample_weight is None else sample_weight[train]
             model = self._fit_one(take(X, train), z[train], weight)
             scores[test] = self._scores(model, take(X, test))
@@ -129,14 +129,17 @@ class Propensity(BaseEstimator):
     def refuse_separating_columns(
         self, scores: Floats, X: Any, z: Floats, sample_weight: Floats | None = None
     ) -> None:
-        """Raise if the scores that ``fit_predict`` gave show that X tells z, and name columns."""
+        """Raise if the scores that ``fit_predict`` gave show that X predicts z, and name columns.
+
+        With ``allow_separation`` it warns instead.
+        """
         if not separates(scores, z, sample_weight):
             return
         if not self.cross_fit:  # the model may have learnt the rows by heart
             if np.bincount(z.astype(int), minlength=2).min() < 2 * self.cv:
                 return  # too few rows to tell
             scores = self.out_of_fold(X, z, sample_weight)
-        refuse_separating_columns(scores, z, sample_weight, columns(X))
+        refuse_separating_columns(scores, z, sample_weight, columns(X), allow=self.allow_separation)
 
     def _check(self, z: Floats) -> None:
         check_choice(self.scoring, "scoring", SCORINGS)
@@ -151,8 +154,9 @@ class Propensity(BaseEstimator):
                 f"of the propensity needs at least {smallest} so that no fold misses it; lower cv"
             )
 
-    def _folds(self, X: Any, z: Floats) -> PredefinedSplit:
-        return PredefinedSplit(fold_numbers(X, z, self.cv, self.random_state))
+    def _folds(self, X: Any, z: Floats, sample_weight: Floats | None) -> PredefinedSplit:
+        ties = () if sample_weight is None else (sample_weight,)
+        return PredefinedSplit(fold_numbers(X, z, self.cv, self.random_state, ties=ties))
 
     def _fit_one(self, X: Any, z: Floats, sample_weight: Floats | None) -> Any:
         if self.estimator is None:
@@ -167,9 +171,9 @@ class Propensity(BaseEstimator):
         if len(self.Cs) == 1:
             model.set_params(C=self.Cs[0])
         else:
-            rows = self._search_rows(X, z)
+            rows = self._search_rows(X, z, sample_weight)
             weight = None if sample_weight is None else sample_weight[rows]
-            folds = self._folds(take(X, rows), z[rows])
+            folds = self._folds(take(X, rows), z[rows], weight)
             model.set_params(C=self._best_strictness(matrix[rows], labels[rows], weight, folds))
         return make_pipeline(encoder, fit_copy(model, matrix, labels, sample_weight))
 
@@ -178,11 +182,12 @@ class Propensity(BaseEstimator):
         lasso = {"l1_ratio": 1.0} if new_style else {"penalty": "l1"}
         return LogisticRegression(solver="liblinear", random_state=self.random_state, **lasso)
 
-    def _search_rows(self, X: Any, z: Floats) -> NDArray[np.intp]:
+    def _search_rows(self, X: Any, z: Floats, sample_weight: Floats | None) -> NDArray[np.intp]:
         """Return the rows to choose C on: enough of each level, the same in whatever order."""
         fewest = min(z.sum(), len(z) - z.sum())
         share = max(self.search_rows / len(z), SEARCH_LEVEL_ROWS / fewest)
-        return np.flatnonzero(hold_out(X, z, min(share, 1.0), self.random_state))
+        ties = () if sample_weight is None else (sample_weight,)
+        return np.flatnonzero(hold_out(X, z, min(share, 1.0), self.random_state, ties=ties))
 
     def _best_strictness(
         self, matrix: Any, labels: Any, weight: Floats | None, folds: PredefinedSplit
@@ -209,15 +214,35 @@ class Propensity(BaseEstimator):
 
 
 def warn_about_overlap(
-    scores: Floats, *, low: float = 0.05, high: float = 0.95, max_share: float = 0.6
+    scores: Floats,
+    *,
+    low: float = 0.05,
+    high: float = 0.95,
+    max_share: float = 0.6,
+    extrapolated_by: str = "the outcome models",
 ) -> None:
-    """Warn, with the numbers, if too many propensities lie outside [low, high]."""
+    """Warn if too many propensities lie outside [low, high], and say what that means.
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+        Propensities.
+    low, high : float, default=0.05 and 0.95
+        Bounds beyond which a propensity counts as extreme.
+    max_share : float, default=0.6
+        Share of the rows that may be extreme without a warning.
+    extrapolated_by : str, default="the outcome models"
+        What the direct effect rests on where a level has hardly any row.
+    """
     outside = float(np.mean((scores < low) | (scores > high)))
     if outside > max_share:
         warnings.warn(
             f"{outside:.0%} of the propensity scores lie outside [{low:g}, {high:g}] (more than "
-            f"{max_share:.0%}): there the data hold almost one group only, and what is said about "
-            "the direct effect rests on the shape of the surrogate",
+            f"{max_share:.0%}). Nearly all rows like these are of one level, so their direct "
+            f"effect is not observed but extrapolated by {extrapolated_by}: too much or too little "
+            "of it may be removed there. Drop columns of X that only stand for the sensitive "
+            "attribute, and check the result on other data; max_extreme_share accepts a larger "
+            "share",
             OverlapWarning,
             stacklevel=3,
         )

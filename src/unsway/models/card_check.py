@@ -9,8 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ..tables import MISSING
 from .engine import Engine
-from .features import Feature
+from .features import Feature, one_hot_columns
 
 #: The field with the checksum of all other fields.
 CHECKSUM = "checksum"
@@ -118,13 +119,30 @@ def difference(
     return None
 
 
-def one_hot_columns(features: Sequence[Feature]) -> list[tuple[str, str | None]]:
-    """Return feature and level of each column of a logistic regression."""
-    return [
-        (feature.name, level)
-        for feature in features
-        for level in (feature.levels if feature.kind == "category" else (None,))
+def logistic_content(
+    weights: Sequence[float], intercept: float, features: Sequence[Feature], imputer: Any = None
+) -> dict[str, Any]:
+    """Return a logistic regression as its file holds it.
+
+    ``fill`` has what replaces a missing number of each feature, if the model was trained on missing
+    numbers; the coefficient of a number's level "(missing)" is then added where it is missing.
+    """
+    pairs, fill = one_hot_columns(features), {}
+    if imputer is not None and len(imputer.statistics_) == len(pairs):
+        fill = {
+            name: float(value)
+            for (name, level), value in zip(pairs, imputer.statistics_, strict=True)
+            if level is None
+        }
+        pairs += [(pairs[column][0], MISSING) for column in imputer.indicator_.features_]
+    if len(pairs) != len(weights):
+        raise ValueError(f"the features make {len(pairs)} columns; the model has {len(weights)}")
+    coefficients = [
+        {"feature": name, "level": level, "weight": float(weight)}
+        for (name, level), weight in zip(pairs, weights, strict=True)
     ]
+    stored = {"intercept": intercept, "coefficients": coefficients}
+    return {**stored, "fill": fill} if fill else stored
 
 
 def read_logistic(content: bytes, path: Path) -> dict[str, Any]:
@@ -144,12 +162,20 @@ def _logistic_faults(stored: Any) -> Iterator[str]:
         yield from _faults(each, {"feature": str, "weight": float}, owner)
         if not isinstance(each.get("level"), str | None):
             yield f"'level' of {owner} is not text"
+    fill = stored.get("fill", {})
+    if not isinstance(fill, dict) or not all(_is_a(value, float) for value in fill.values()):
+        yield "'fill' does not hold a number for each feature"
 
 
 def logistic_difference(stored: Mapping[str, Any], features: Sequence[Feature]) -> str | None:
     """Return how a logistic regression differs from the features of a card, or None."""
     weighed = [(each["feature"], each.get("level")) for each in stored["coefficients"]]
     named = one_hot_columns(features)
+    numbers = {each.name for each in features if each.kind == "number"}
+    if not numbers >= set(stored.get("fill", {})):
+        return "the model fills in missing numbers of a column that is no number in the card"
+    indicators = {(name, MISSING) for name in stored.get("fill", {})}
+    named += [pair for pair in weighed[len(named) :] if pair in indicators]
     if len(weighed) != len(named):
         return f"the card's features make {len(named)} columns and the model has {len(weighed)}"
     for number, (ours, theirs) in enumerate(zip(named, weighed, strict=True), 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -24,11 +24,13 @@ class Feature:
     levels: tuple[str, ...] = ()
 
 
-def one_hot(X: Any, features: Sequence[Feature]) -> tuple[Floats, tuple[str, ...]]:
+def one_hot(
+    X: Any, features: Sequence[Feature], *, keep_missing: bool = False
+) -> tuple[Floats, tuple[str, ...]]:
     """Return a table as floats, and the name of each column: "feature" or "feature=level".
 
     Every level has its column; a level that is not among them has zeros. A missing number is
-    refused, since a linear model has no use for it.
+    refused, unless ``keep_missing`` leaves it as NaN.
 
     Examples
     --------
@@ -42,13 +44,45 @@ def one_hot(X: Any, features: Sequence[Feature]) -> tuple[Floats, tuple[str, ...
     names: list[str] = []
     for feature, column in zip(features, columns(X), strict=True):
         if feature.kind == "number":
-            _refuse_not_finite(feature.name, column.values)
+            _refuse_not_finite(feature.name, column.values, keep_missing=keep_missing)
             parts.append(column.values[:, None])
             names.append(feature.name)
         else:
             parts.append((column.values[:, None] == np.array(feature.levels, object)).astype(float))
             names.extend(f"{feature.name}={level}" for level in feature.levels)
     return np.hstack(parts), tuple(names)
+
+
+def fill_numbers(
+    X: Any, features: Sequence[Feature], fill: Mapping[str, float], marked: Sequence[str]
+) -> Floats:
+    """Return a table as a logistic regression that was trained on missing numbers weighs it.
+
+    These are the columns of `one_hot`, missing numbers replaced by ``fill``, and for each of the
+    ``marked`` features a column that is 1 where its number is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, number = np.array([[1.0], [np.nan]]), Feature("n", "number")
+    >>> fill_numbers(X, [number], {"n": 3.0}, ["n"]).tolist()
+    [[1.0, 0.0], [3.0, 1.0]]
+    """
+    matrix, _ = one_hot(X, features, keep_missing=True)
+    names = [name for name, _ in one_hot_columns(features)]
+    missing = np.isnan(matrix)
+    values = np.array([fill.get(name, np.nan) for name in names])
+    marks = missing[:, [names.index(name) for name in marked]]
+    return np.hstack([np.where(missing, values, matrix), marks])
+
+
+def one_hot_columns(features: Sequence[Feature]) -> list[tuple[str, str | None]]:
+    """Return feature and level of each column of `one_hot`; a number has no level."""
+    return [
+        (feature.name, level)
+        for feature in features
+        for level in (feature.levels if feature.kind == "category" else (None,))
+    ]
 
 
 def features_of_table(X: Any) -> tuple[Feature, ...]:
@@ -106,12 +140,13 @@ def _as_trained(series: Any, feature: Feature) -> Any:
     raise ValueError(f"column {feature.name!r} held {was} in training and holds {now} now")
 
 
-def _refuse_not_finite(name: str, values: NDArray[Any]) -> None:
+def _refuse_not_finite(name: str, values: NDArray[Any], *, keep_missing: bool) -> None:
     missing, infinite = int(np.isnan(values).sum()), int(np.isinf(values).sum())
-    if missing:
+    if missing and not keep_missing:
         raise ValueError(
-            f"column {name!r} has {missing} missing numbers, which a logistic regression cannot "
-            "take: fill them in, drop the column, or use xgboost or lightgbm"
+            f"column {name!r} has {missing} missing numbers, but this logistic regression was "
+            "trained on a table without any: fill them in, or train it again on a table that has "
+            "some"
         )
     if infinite:
         raise ValueError(f"column {name!r} has {infinite} infinite values; make them finite first")

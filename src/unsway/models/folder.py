@@ -29,13 +29,13 @@ from .card_check import (
     check_card,
     check_checksum,
     difference,
+    logistic_content,
     logistic_difference,
-    one_hot_columns,
     read_logistic,
     with_checksum,
 )
 from .engine import Engine
-from .features import Feature, align, count_unseen, one_hot
+from .features import Feature, align, count_unseen, fill_numbers, one_hot, one_hot_columns
 from .lightgbm import LIGHTGBM
 from .logistic import Linear
 from .margins import class_probabilities
@@ -75,7 +75,11 @@ class SavedModel:
     booster : optional
         The engine's own model, or None for a logistic regression.
     coefficients, intercept
-        The weights of a logistic regression, one per column of `one_hot`.
+        The weights of a logistic regression, one per column of `one_hot` and per marked feature.
+    fill : dict
+        What replaces a missing number of each feature; empty if it was trained without any.
+    marked : tuple of str
+        The features that had missing numbers in training.
     """
 
     card: dict[str, Any]
@@ -83,6 +87,8 @@ class SavedModel:
     booster: Any = None
     coefficients: Floats | None = field(default=None, repr=False)
     intercept: float = 0.0
+    fill: dict[str, float] = field(default_factory=dict)
+    marked: tuple[str, ...] = ()
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row; the second is the positive one.
@@ -96,12 +102,18 @@ class SavedModel:
         """Return the margin of each row."""
         frame = align(X, self.features)
         if self.coefficients is not None:
-            matrix, _ = one_hot(frame, self.features)
+            matrix = self._columns_of(frame)
             return np.asarray(matrix @ self.coefficients + self.intercept)
         levels = {each.name: each.levels for each in self.features if each.kind == "category"}
         table = EngineTable(tuple(each.name for each in self.features), levels)
         margin = BOOSTERS[self.card["engine"]].margin(self.booster, table.code(frame))
         return np.asarray(margin, dtype=np.float64)
+
+    def _columns_of(self, frame: Any) -> Floats:
+        """Return the columns that a logistic regression weighs."""
+        if not self.fill:
+            return one_hot(frame, self.features)[0]
+        return fill_numbers(frame, self.features, self.fill, self.marked)
 
     def unseen(self, X: Any) -> dict[str, int]:
         """Return the number of rows with a level that was not in the training rows, by column."""
@@ -213,8 +225,7 @@ def load_model_folder(path: str | Path) -> SavedModel:
     if engine == "logistic":
         stored = read_logistic(content, path / name)
         differs = logistic_difference(stored, features)
-        weights = np.array([each["weight"] for each in stored["coefficients"]])
-        learned = {"coefficients": weights, "intercept": float(stored["intercept"])}
+        learned = read_weights(stored, features)
     else:
         booster = _load_booster(BOOSTERS[engine], path / name)
         differs = difference(BOOSTERS[engine], booster, content, features)
@@ -250,16 +261,21 @@ def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
         if differs is not None:
             raise ValueError(f"the features are not those of the model: {differs}")
         return content
-    pairs = one_hot_columns(features)
-    weights = model.coef_[0].tolist()
-    if len(pairs) != len(weights):
-        raise ValueError(f"the features make {len(pairs)} columns; the model has {len(weights)}")
-    coefficients = [
-        {"feature": name, "level": level, "weight": weight}
-        for (name, level), weight in zip(pairs, weights, strict=True)
-    ]
-    stored = {"intercept": float(model.intercept_[0]), "coefficients": coefficients}
+    intercept = float(model.intercept_[0])
+    stored = logistic_content(model.coef_[0].tolist(), intercept, features, model.imputer_)
     return (json.dumps(stored, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def read_weights(stored: Mapping[str, Any], features: Sequence[Feature]) -> dict[str, Any]:
+    """Return what a logistic regression learned, as `SavedModel` holds it."""
+    coefficients = stored["coefficients"]
+    indicators = coefficients[len(one_hot_columns(features)) :]
+    return {
+        "coefficients": np.array([each["weight"] for each in coefficients]),
+        "intercept": float(stored["intercept"]),
+        "fill": dict(stored.get("fill", {})),
+        "marked": tuple(each["feature"] for each in indicators),
+    }
 
 
 def _load_booster(engine: Engine, path: Path) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Floats
@@ -35,7 +36,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     """Logistic regression on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
 
     The sensitive attribute is needed in ``fit`` alone. What comes out is an ordinary linear model:
-    ``coef_`` and ``intercept_`` mean what they mean in scikit-learn.
+    ``coef_`` and ``intercept_`` mean what they mean in scikit-learn. Missing numbers are replaced
+    by the column's median, with an indicator column for each column that had some in ``fit``.
 
     Parameters
     ----------
@@ -61,8 +63,13 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features)
+    coef_ : array of shape (1, n_columns)
+        One for each of ``column_names_``.
     intercept_ : array of shape (1,)
+    column_names_ : array of str of shape (n_columns,)
+        The features, and ``missingindicator_…`` for each that had missing values in ``fit``.
+    imputer_ : SimpleImputer or None
+        What replaces missing values and adds the indicators; None if there were none in ``fit``.
     classes_ : array of shape (2,)
     n_iter_ : array of shape (1,)
         Newton steps taken.
@@ -130,7 +137,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
-            Numeric covariates, without the sensitive attribute.
+            Numeric covariates, without the sensitive attribute; NaN where a value is missing.
         y : column of length n_samples
             Labels of two classes.
         sensitive_features : column of length n_samples
@@ -177,7 +184,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = fill_missing(self, read_numbers(self, X, reset=False))
         return np.asarray(X @ self.coef_[0] + self.intercept_[0])
 
     def predict_proba(self, X: Any) -> Floats:
@@ -191,6 +198,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -219,11 +227,57 @@ def state_problem(
     table = X
     if holds_text(X):  # refused below, but for a clearer reason if it is the sensitive column
         Groups.check(sensitive_features, len(X), positive_level=model.positive_level).refuse_in(X)
-    X = validate_data(model, X, dtype=np.float64, ensure_min_samples=2)
+    X = read_numbers(model, X, reset=True)
+    fit_imputer(model, X)
+    X = fill_missing(model, X)
     rows = read_rows(model, table, y, sensitive_features, sample_weight)
     previous_weights(model, X)  # raises now, before any work, if they do not fit X
     fitted = fit_for(criterion_of(model), strength, rows)
     return LinearProblem(fitted.objective(rows), X, model.l2, model.fit_intercept)
+
+
+def read_numbers(model: FairLogisticRegression, X: Any, *, reset: bool) -> Floats:
+    """Return a table as floats, NaN where a value is missing, or say what is wrong with it."""
+    X = validate_data(
+        model,
+        X,
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=2 if reset else 1,
+        reset=reset,
+    )
+    return np.asarray(X)
+
+
+def fit_imputer(model: FairLogisticRegression, X: Floats) -> None:
+    """Learn what replaces missing values, and name the columns that are then weighed."""
+    model.imputer_ = None
+    model.column_names_ = feature_names(model)
+    if np.isnan(X).any():
+        imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        model.imputer_ = imputer.fit(X)
+        model.column_names_ = imputer.get_feature_names_out(feature_names(model))
+
+
+def fill_missing(model: FairLogisticRegression, X: Floats) -> Floats:
+    """Return a table without missing values, and with the indicators of those there were."""
+    if model.imputer_ is not None:
+        return np.asarray(model.imputer_.transform(X))
+    missing = np.isnan(X).sum(axis=0)
+    if missing.any():
+        column = int(np.argmax(missing > 0))
+        raise ValueError(
+            f"X contains NaN: {feature_names(model)[column]!r} has {missing[column]} missing "
+            "values, and no column had any in fit. Fill them in first, or fit on a table with "
+            "missing values"
+        )
+    return X
+
+
+def feature_names(model: FairLogisticRegression) -> NDArray[Any]:
+    """Return the names of the columns of X, made up if it was an array."""
+    names = [f"column {position}" for position in range(model.n_features_in_)]
+    return np.asarray(getattr(model, "feature_names_in_", names), dtype=object)
 
 
 def previous_weights(model: FairLogisticRegression, X: Floats) -> Floats | None:

@@ -134,14 +134,18 @@ def prepare(
 ) -> tuple[Part, Part]:
     """Check every input, fit the criterion, and return what to train on and what to stop by.
 
-    ``strength`` is that of the fit, or None where many strengths share what is prepared.
+    Both parts are in their canonical order: the sums over rows, and with them the trees, are the
+    same in whatever order the rows were given. ``strength`` is that of the fit, or None where many
+    strengths share what is prepared.
     """
     rows = read_rows(model, read_table(model, X, reset=True), y, sensitive_features, sample_weight)
     model.table_ = EngineTable.of(rows.X)
     coded = rows.with_table(model.table_.code(rows.X))
     criterion = criterion_of(model)
     if eval_set is None:
-        train, held = hold_out_rows(rows, model.validation_fraction, model.random_state)
+        train, held = hold_out_rows(
+            rows, model.validation_fraction, model.random_state, order=rows.canonical_order()
+        )
         together = Part(coded, fit_for(criterion, strength, rows))
         return together.take(train), together.take(held)
     other = check_other_rows(
@@ -150,13 +154,21 @@ def prepare(
     with inside("eval_set"):
         other_coded = other.with_table(model.table_.code(other.X))
     fitted = fit_for(criterion, strength, rows)
-    return Part(coded, fitted), Part(other_coded, fitted.at(other.X))
+    together, beside = Part(coded, fitted), Part(other_coded, fitted.at(other.X))
+    return together.take(rows.canonical_order()), beside.take(other.canonical_order())
 
 
-def hold_out_rows(rows: Rows, fraction: float, seed: int) -> tuple[Index, Index]:
-    """Return which rows to train on and which to hold out, each class and group in its share."""
-    held = hold_out(rows.X, rows.strata(), fraction, seed)
-    parts = np.flatnonzero(~held), np.flatnonzero(held)
+def hold_out_rows(
+    rows: Rows, fraction: float, seed: int, *, order: Index | None = None
+) -> tuple[Index, Index]:
+    """Return which rows to train on and which to hold out, each class and group in its share.
+
+    Both are in ``order``, and by default as they come.
+    """
+    order = np.arange(len(rows)) if order is None else order
+    ties = () if rows.weights is None else (rows.weights,)
+    held = hold_out(rows.X, rows.strata(), fraction, seed, ties=ties)[order]
+    parts = order[~held], order[held]
     for chosen, place in zip(parts, ("the training part", "the hold-out"), strict=True):
         rows.with_table(None).take(chosen).check_present(place)
     return parts

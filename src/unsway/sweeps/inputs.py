@@ -241,6 +241,8 @@ def describe(value: Any) -> Any:
 def differences(before: Any, now: Any, key: str = "") -> list[str]:
     """Return a sentence for each difference between two fingerprints.
 
+    An option that an older version did not have is no difference where it is off.
+
     Examples
     --------
     >>> differences({"rows": 3, "data": {"y": "a1"}}, {"rows": 4, "data": {"y": "b2"}})
@@ -250,6 +252,7 @@ def differences(before: Any, now: Any, key: str = "") -> list[str]:
         return [
             sentence
             for name in dict.fromkeys([*before, *now])
+            if name in before or now[name] is not False
             for sentence in differences(before.get(name), now.get(name), f"{key}.{name}".strip("."))
         ]
     if before == now:
