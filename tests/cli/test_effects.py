@@ -413,6 +413,10 @@ def test_a_column_that_tells_the_groups_apart_is_refused_by_name(tmp_path):
     apart = table["age [x]"].to_numpy() + 60 * male
     file = write(tmp_path / "apart.csv", change(table, "age [x]", apart))
     assert "'age [x]' predicts it almost alone" in complaint(file, *ROLES, *DROP)
+    with pytest.warns(OverlapWarning) as seen:
+        run(file, *ROLES, *DROP, "--allow-separation", "--json", tmp_path / "out.json")
+    assert any("'age [x]' predicts it almost alone" in str(each.message) for each in seen)
+    assert read_json(tmp_path / "out.json")["verdict"]["level"] == "cannot tell"
 
 
 def test_overlap_that_is_warned_of_is_never_called_ok(tmp_path):

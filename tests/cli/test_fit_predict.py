@@ -388,18 +388,40 @@ def test_a_copy_of_the_sensitive_column_is_refused_by_name(tmp_path):
     assert "'gender' is the same as sensitive_features" in found
 
 
-@pytest.mark.parametrize("engine", ["logistic", "xgboost", "lightgbm"])
-def test_a_near_copy_of_the_sensitive_column_is_refused_by_name(engine, tmp_path):
+def near_copy(path):
     table = people(missing=False)
     male = np.array(table["sex"].to_pylist()) == "Male"
     code = male + 1e-3 * np.random.default_rng(0).normal(size=N)
-    file = write(tmp_path / "near.csv", table.append_column("code", pa.array(code)))
+    return write(path, table.append_column("code", pa.array(code)))
+
+
+@pytest.mark.parametrize("engine", ["logistic", "xgboost", "lightgbm"])
+def test_a_near_copy_of_the_sensitive_column_is_refused_by_name(engine, tmp_path):
+    file = near_copy(tmp_path / "near.csv")
     result = unsway("fit", file, *ROLES, "--engine", engine, "--quiet", "-o", tmp_path / "model")
     assert result.returncode == 1
     assert result.stderr.startswith("Error: X predicts the sensitive attribute nearly exactly")
     assert "'code' predicts it almost alone" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "model").exists()
+
+
+def test_a_near_copy_is_trained_on_if_the_user_asks_for_it(tmp_path):
+    file, output = near_copy(tmp_path / "near.csv"), tmp_path / "model"
+    flags = ["--engine", "logistic", "--allow-separation", "--quiet"]
+    result = unsway("fit", file, *ROLES, *flags, "-o", output)
+    assert result.returncode == 0, result.stderr
+    assert "'code' predicts it almost alone" in result.stderr.replace("\n", " ")
+    assert load_model_folder(output).card["criterion"]["settings"]["allow_separation"] is True
+
+
+@pytest.mark.parametrize("criterion", ["parity", "equalized-odds"])
+def test_a_criterion_without_a_propensity_has_nothing_to_allow(criterion, place, tmp_path):
+    flags = ["--criterion", criterion, "--allow-separation"]
+    result = invoke("fit", place / "people.csv", *ROLES, *flags, "-o", tmp_path / "model")
+    assert result.exit_code == 2
+    found = " ".join(result.output.replace("│", " ").split())
+    assert f"not to {criterion}, which needs no propensity" in found
 
 
 def test_a_level_that_tells_the_sensitive_group_is_refused_by_name(tmp_path):
@@ -624,7 +646,7 @@ def test_ctrl_c_exits_with_130_and_leaves_nothing(place, tmp_path):
         "def slow(*_, **__):\n"
         "    open('started', 'w').close()\n"
         "    time.sleep(60)\n"
-        "fit.fit_for = slow\n"
+        "fit.fit_held_out = slow\n"
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from unsway.cli import main; main()\n"
     )

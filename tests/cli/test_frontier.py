@@ -103,6 +103,20 @@ def test_a_booster_takes_the_table_as_it_is(file, tmp_path):
     assert "test" not in Frontier.load(tmp_path / "out").parts
 
 
+def test_a_near_copy_is_swept_and_judged_if_the_user_asks_for_it(file, tmp_path):
+    table = pd.read_csv(file)
+    noise = np.random.default_rng(0).normal(size=len(table))
+    near = tmp_path / "near.csv"
+    table.assign(code=(table["sex"] == "M") + 0.01 * noise).to_csv(near, index=False)
+    flags = ["--engine", "lightgbm", "--strengths", "0,1", "--param", "verbosity=-1", "--quiet"]
+    run(near, tmp_path / "out", *flags, "--allow-separation")
+    found = Frontier.load(tmp_path / "out")
+    assert found.strengths == (0.0, 1.0)
+    assert "direct_effect_left" in found.points[0].parts["test"]
+    refused = run(near, tmp_path / "no", *flags, status=1)
+    assert "'code' predicts it" in str(refused.exception)
+
+
 @pytest.mark.parametrize(
     ("more", "status", "words"),
     [

@@ -23,6 +23,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from spread import in_threads
 
 from unsway.criteria import (
     Criterion,
@@ -33,14 +34,20 @@ from unsway.criteria import (
     choose_strength,
     fit_criterion,
 )
+from unsway.criteria.fair_target import teacher_share
 from unsway.datasets import make_synthetic, make_world
 from unsway.effects import OverlapWarning
 from unsway.folds import fold_numbers
 
 
-def with_effect(effect):
-    """Return a fitted fair target whose effect is known."""
-    return FittedCriterion(FairTarget(), np.asarray(effect, dtype=float))
+def with_means(means, **options):
+    """Return a fitted fair target whose outcome means in both groups are known."""
+    return FittedCriterion(FairTarget(**options), np.asarray(means, dtype=float))
+
+
+def effect_of(values):
+    """Return the direct effect at each row: the difference of the outcome means."""
+    return values[:, 1] - values[:, 0]
 
 
 def truth_of(data, world_effect=1.25):
@@ -67,10 +74,31 @@ def fit(criterion, people, weights=None):
 
 
 def test_targets_are_as_by_hand():
-    fitted = with_effect([0.4, 0.4, -0.2, -0.2])
+    fitted = with_means([[0.1, 0.5], [0.3, 0.7], [0.6, 0.4], [0.2, 0.0]])
     y, z = np.array([1.0, 0.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
     assert_close(targets_of(fitted, y, z), [0.8, 0.2, 1.1, -0.1], 1e-14)
     assert_close(targets_of(fitted, y, z, 0.5), [0.9, 0.1, 1.05, -0.05], 1e-14)
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "expected"), [(0.0, [0.8, 0.2]), (0.5, [0.55, 0.35]), (1.0, [0.3, 0.5])]
+)
+def test_smoothed_targets_are_as_by_hand(smoothing, expected):
+    fitted = with_means([[0.1, 0.5], [0.3, 0.7]], smoothing=smoothing)
+    y, z = np.array([1.0, 0.0]), np.array([1.0, 0.0])
+    assert_close(targets_of(fitted, y, z), expected, 1e-14)
+
+
+def test_smoothing_changes_no_target_on_average_where_the_means_are_true():
+    data = make_synthetic(20_000, random_state=3)
+    means = truth_of(data)
+    plain, smooth = (
+        targets_of(with_means(means, smoothing=share), data.y.astype(float), data.z.astype(float))
+        for share in (0.0, 0.7)
+    )
+    assert abs((smooth - plain).mean()) < 4 * (smooth - plain).std() / np.sqrt(20_000)
+    noise = [target - means.mean(axis=1) for target in (plain, smooth)]
+    assert_close(noise[1], 0.3 * noise[0], 1e-12)
 
 
 def test_the_objective_is_the_log_loss_against_the_targets(people):
@@ -86,7 +114,7 @@ def test_the_objective_is_the_log_loss_against_the_targets(people):
 def test_targets_average_to_the_fair_score_at_each_x_where_the_effect_is_true():
     data = make_synthetic(40, random_state=1)
     outcome, rng, draws = truth_of(data), np.random.default_rng(0), 20_000
-    fitted = with_effect(outcome[:, 1] - outcome[:, 0])
+    fitted = with_means(outcome)
     total = np.zeros(40)
     for _ in range(draws):
         z = (rng.random(40) < data.propensity).astype(int)
@@ -110,7 +138,7 @@ def test_targets_outside_zero_and_one_are_kept(people):
     targets = targets_of(fitted, people.y, people.z)
     assert targets.min() < -0.01
     assert targets.max() > 1.01
-    assert_close(targets - people.y, (0.5 - people.z) * fitted.row_values, 1e-12)
+    assert_close(targets - people.y, (0.5 - people.z) * effect_of(fitted.row_values), 1e-12)
 
 
 def test_swapping_the_groups_changes_no_target(people):
@@ -150,15 +178,14 @@ def outcome_means(people, folds):
 def test_the_effect_is_what_a_loop_over_the_folds_gives(people):
     fitted = fit(fair_target(correction_degree=None), people)
     folds = fold_numbers(people.X, people.z, 2, 0, ties=[people.y])
-    zero, one = outcome_means(people, folds).T
-    assert_close(fitted.row_values, one - zero, 1e-12)
+    assert_close(fitted.row_values, outcome_means(people, folds), 1e-12)
     assert fitted.model.correction.coefficients.size == 0
 
 
 def test_the_correction_is_a_line_in_the_propensity_times_the_variance_of_a_label(people):
     plain = fit(fair_target(correction_degree=None), people)
     corrected = fit(fair_target(), people)
-    added = corrected.row_values - plain.row_values
+    added = effect_of(corrected.row_values) - effect_of(plain.row_values)
     folds, b = fold_numbers(people.X, people.z, 2, 0, ties=[people.y]), np.empty(400)
     for fold in range(2):
         model = clone(EXACT).fit(people.X[folds != fold], people.z[folds != fold])
@@ -169,6 +196,8 @@ def test_the_correction_is_a_line_in_the_propensity_times_the_variance_of_a_labe
     mean = (1 - b) * mean[:, 0] + b * mean[:, 1]
     assert_close(added, 4 * mean * (1 - mean) * (constant + slope * (2 * b - 1)), 1e-9)
     assert abs(added).max() > 1e-3
+    kept = (1 - b) * corrected.row_values[:, 0] + b * corrected.row_values[:, 1]
+    assert_close(kept, mean, 1e-12)  # the mean outcome at each X stays what it was
 
 
 def test_a_higher_degree_has_as_many_numbers_more(people):
@@ -185,11 +214,10 @@ def test_no_effect_comes_from_a_model_that_saw_the_row():
     options = {"outcome_model": memory, "propensity_model": EXACT, "correction_degree": None}
     own = np.empty((2, 600))
     for position, cv in enumerate((1, 2)):
-        effect = FairTarget(cv=cv, **options).fit(rows_of(X, y, z)).row_values
-        other = np.where(z == 1, y - effect, y + effect)  # μ̂ of the other level, if its own is y
-        own[position] = np.isin(other, (0.0, 1.0))
+        means = FairTarget(cv=cv, **options).fit(rows_of(X, y, z)).row_values
+        own[position] = means[np.arange(600), z.astype(int)] == y
     assert own[0].all()
-    assert 0.6 < own[1].mean() < 0.9
+    assert 0.4 < own[1].mean() < 0.6
 
 
 def test_another_seed_gives_other_folds(people):
@@ -260,9 +288,11 @@ def test_the_correction_mends_outcome_models_that_hardly_see_anything():
     truth = (outcome[:, 1] - outcome[:, 0]).mean()
     deaf = LogisticRegression(C=1e-5)
     raw, mended = (
-        fair_target(outcome_model=deaf, correction_degree=degree)
-        .fit(rows_of(data.X, y, z))
-        .row_values.mean()
+        effect_of(
+            fair_target(outcome_model=deaf, correction_degree=degree)
+            .fit(rows_of(data.X, y, z))
+            .row_values
+        ).mean()
         for degree in (None, 1)
     )
     assert raw > truth + 0.1
@@ -377,8 +407,8 @@ def test_the_default_models_serve_numbers_words_and_holes():
     columns, z = mixed_columns()
     y = np.random.default_rng(1).integers(0, 2, len(z)).astype(float)
     fitted = FairTarget(max_extreme_share=1.0).fit(rows_of(CONTAINERS["pandas"](columns), y, z))
-    assert abs(fitted.row_values).max() <= 1
-    assert fitted.row_values.std() > 0
+    assert abs(effect_of(fitted.row_values)).max() <= 1
+    assert effect_of(fitted.row_values).std() > 0
 
 
 def test_any_classifier_may_model_the_outcome(people):
@@ -424,7 +454,7 @@ def test_a_strength_the_criterion_has_not_is_refused(criterion, strength, error,
 
 
 def test_an_objective_needs_the_effect_at_each_row(people):
-    with pytest.raises(TypeError, match="FairTarget needs the direct effect at each row"):
+    with pytest.raises(TypeError, match="FairTarget needs the outcome means at each row"):
         FairTarget().objective(people.checked(), None)
 
 
@@ -434,6 +464,9 @@ def test_an_objective_needs_the_effect_at_each_row(people):
         ({"correction_degree": -1}, ValueError, "correction_degree must be None or an integer"),
         ({"correction_degree": 1.5}, ValueError, "correction_degree .* got 1.5"),
         ({"correction_degree": "two"}, ValueError, "correction_degree .* got 'two'"),
+        ({"smoothing": 1.5}, ValueError, "smoothing must be a finite number of at least 0 and at"),
+        ({"smoothing": "much"}, ValueError, "smoothing must be 'auto' or a number from 0 to 1"),
+        ({"smoothing": None}, TypeError, "smoothing must be a number"),
         ({"cv": 0}, ValueError, "cv must be an integer of at least 1; got 0"),
         ({"cv": 2.0}, ValueError, r"cv must be an integer of at least 1; got 2\.0"),
         ({"clip": 0.5}, ValueError, "clip must be a finite number above 0 and below 0.5"),
@@ -478,3 +511,66 @@ def test_groups_that_hardly_overlap_are_warned_about():
     people = make_people(400, seed=3, separation=8.0)
     with pytest.warns(OverlapWarning, match="outside"):
         fit(fair_target(propensity_model=clone(EXACT).set_params(C=100)), people)
+
+
+# --- the second model ----------------------------------------------------------------------------
+
+
+def held_out(n_rows=4_000, seed=7):
+    data = make_synthetic(n_rows, random_state=seed)
+    return data, rows_of(None, data.y.astype(float), data.z.astype(float))
+
+
+def margin_of(scores):
+    scores = np.clip(scores, 1e-4, 1 - 1e-4)
+    return np.log(scores / (1 - scores))
+
+
+def test_a_perfect_model_needs_no_second_one():
+    data, rows = held_out()
+    noisy = np.clip(truth_of(data) + 0.2 * np.random.default_rng(0).normal(size=(4_000, 2)), 0, 1)
+    assert FairTarget().revise(rows, noisy, margin_of(data.fair_score)) is None
+
+
+def test_a_noisy_model_gets_a_second_one_that_leans_on_good_outcome_models():
+    data, rows = held_out()
+    noise = 0.15 * np.random.default_rng(0).normal(size=4_000)
+    revised = FairTarget(cv=3).revise(rows, truth_of(data), margin_of(data.fair_score + noise))
+    assert revised.cv == 3
+    assert revised.smoothing > 0.8
+
+
+def test_the_share_of_the_outcome_models_is_that_of_the_best_mixture():
+    data, rows = held_out(20_000)
+    rng = np.random.default_rng(0)
+    fair = np.clip(data.fair_score, 0.1, 0.9)
+    means = np.repeat((fair + 0.05 * rng.normal(size=20_000))[:, None], 2, axis=1)
+    labels = (rng.random(20_000) < fair).astype(float)
+    rows = rows_of(None, labels, data.z.astype(float))
+    share = teacher_share(rows, means, margin_of(fair + 0.05 * rng.normal(size=20_000)))
+    assert abs(share - 0.5) < 0.12  # both errors are alike and independent
+
+
+def test_the_share_is_that_of_all_workers():
+    data, rows = held_out(2_000)
+    means, margin = truth_of(data), margin_of(data.fair_score + 0.1)
+    whole = teacher_share(rows, means, margin)
+    halves = [np.arange(2_000) % 2 == k for k in (0, 1)]
+
+    def work(rank, reduce):
+        chosen = np.flatnonzero(halves[rank])
+        return teacher_share(rows.take(chosen), means[chosen], margin[chosen], reduce=reduce)
+
+    assert_close(in_threads(2, work), [whole, whole], 1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.5, 1.0])
+def test_a_stated_smoothing_asks_for_one_model(smoothing):
+    data, rows = held_out()
+    criterion = FairTarget(smoothing=smoothing)
+    assert criterion.revise(rows, truth_of(data), np.zeros(4_000)) is None
+
+
+def test_only_criteria_that_revise_ask_for_a_second_model(people):
+    fitted = Parity().fit(people.checked())
+    assert fitted.revised(people.checked(), np.zeros(400)) is None

@@ -10,7 +10,7 @@ from spread import QUICK, quick_model
 
 from unsway import Parity, Schedule
 from unsway.distributed import Faults, Part, cluster, fit_here
-from unsway.distributed.checkpoint import FILE_NAME
+from unsway.distributed.checkpoint import FILE_NAMES
 from unsway.distributed.dask import FairDaskXGBClassifier, WorkerLostError
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -54,14 +54,14 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_model(criterion, stop, peopl
     assert history == pytest.approx(whole.evals_result_["validation"]["log_loss"], abs=1e-6)
     X = people[0]
     assert abs(model.predict_proba(X) - whole.predict_proba(X)).max() < 1e-6
-    assert not (tmp_path / FILE_NAME).exists()
+    assert not (tmp_path / FILE_NAMES[0]).exists()
 
 
 def test_a_checkpoint_of_another_run_is_refused(people, tmp_path):
     faults, part = Faults(tmp_path, every=5), Part(*people)
     with pytest.raises(StoppedError):
         fit_here(quick_model("parity", callback=stop_at(7)), part, faults=faults)
-    with pytest.raises(ValueError, match=f"other rows or settings; remove {FILE_NAME}"):
+    with pytest.raises(ValueError, match=f"other rows or settings; remove {FILE_NAMES[0]}"):
         fit_here(quick_model("parity", strength=0.5), part, faults=faults)
     X, y, z = people
     with pytest.raises(ValueError, match="other rows or settings"):
@@ -73,7 +73,7 @@ def test_a_checkpoint_holds_sums_and_trees_alone(people, tmp_path):
         fit_here(
             quick_model("parity", callback=stop_at(7)), Part(*people), faults=Faults(tmp_path, 5)
         )
-    head, _, booster = (tmp_path / FILE_NAME).read_bytes().partition(b"\n")
+    head, _, booster = (tmp_path / FILE_NAMES[0]).read_bytes().partition(b"\n")
     state = json.loads(head)
     assert state["rounds"] == 5
     assert max(len(series) for series in state["history"]["validation"].values()) == 5

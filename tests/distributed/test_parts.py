@@ -19,12 +19,14 @@ from unsway.core import Penalty
 from unsway.core.newton import LinearProblem
 from unsway.criteria import FairTarget
 from unsway.distributed import Collective, Part, fit_here
-from unsway.distributed.nuisances import SharedRegression
 from unsway.distributed.rows import Facts, Layout, read_facts
 from unsway.effects import Fitting, IllPosedSurrogateError, Nuisances, SurrogateDesign
 from unsway.effects.conditional import fit_correction
 from unsway.effects.encoding import TableEncoder
 from unsway.folds import draws
+from unsway.models.engine import BoosterSettings
+from unsway.models.nuisances import EngineFitting
+from unsway.models.xgboost import XGBOOST
 from unsway.tables import CodedTable, EngineTable
 
 CUTS = (slice(0, 150), slice(150, 150), slice(150, 1_000))  # of three workers, one without rows
@@ -79,10 +81,16 @@ def mixed_table(n_rows=1_000):
 
 def regression(table, target, weights, reduce=whole):
     """Return the logistic regression of all workers' rows, and its probabilities of those here."""
-    learner = SharedRegression(rows_of(table, target, target), reduce)
+    learner = linear(rows_of(table, target, target), reduce)
     everybody = np.arange(len(target))
     model = learner.fit(target, everybody, weights)
-    return model, learner.predict_rows(model, everybody)
+    return model, learner.predict_rows(model, everybody)[:, 0]
+
+
+def linear(rows, reduce):
+    """Return the learner of a logistic regression alone."""
+    settings = BoosterSettings({}, "exact", 0, 1)
+    return EngineFitting(XGBOOST, settings, reduce=reduce).regression(rows, ())
 
 
 def test_the_logistic_regression_is_scikit_learns():
@@ -104,17 +112,17 @@ def test_the_logistic_regression_of_three_workers_is_that_of_one():
         return regression(mine, target[rows], weights[rows], reduce)[0]
 
     for model in in_threads(3, work):
-        np.testing.assert_allclose(model.weights, alone.weights, atol=1e-9)
+        np.testing.assert_allclose(model.coefficients, alone.coefficients, atol=1e-7)
 
 
 def test_a_regression_on_some_rows_is_that_of_these_rows_alone():
     table, target, weights = mixed_table()
-    learner, half = SharedRegression(rows_of(table, target, target), whole), np.arange(0, 1_000, 2)
-    design = learner.encode(table)[half]
+    learner, half = linear(rows_of(table, target, target), whole), np.arange(0, 1_000, 2)
+    design = learner.encode(table)[0][half]
     theirs = LogisticRegression(tol=1e-10, max_iter=1_000)
     theirs.fit(design, target[half], weights[half])
     found = learner.predict_rows(learner.fit(target, half, weights), half)
-    np.testing.assert_allclose(found, theirs.predict_proba(design)[:, 1], atol=1e-6)
+    np.testing.assert_allclose(found[:, 0], theirs.predict_proba(design)[:, 1], atol=1e-6)
 
 
 def test_one_class_alone_still_has_a_regression():
@@ -245,7 +253,7 @@ class KnownScores(Fitting):
     def __init__(self, scores, reduce):
         self.scores, self.reduce = scores, reduce
 
-    def propensity(self, rows, stated):
+    def propensity(self, rows, stated, *, allow_separation=False):
         return None, self.scores
 
 
@@ -257,7 +265,7 @@ def test_extreme_propensities_are_counted_over_all_workers():
         rows = rows_of(None, np.zeros(len(mine)), np.zeros(len(mine)))
         return DirectEffect().fit(rows, fitting=KnownScores(mine, reduce))
 
-    with pytest.warns(OverlapWarning, match="85% of the propensity scores"):
+    with pytest.warns(OverlapWarning, match="85% of the propensities"):
         in_threads(3, work)
 
 

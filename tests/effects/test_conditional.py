@@ -14,7 +14,7 @@ from unsway.datasets import make_synthetic
 from unsway.effects import CrossFit
 from unsway.effects.conditional import (
     PRIOR_DEVIATION,
-    ConditionalEffect,
+    ConditionalMeans,
     Correction,
     fit_correction,
 )
@@ -113,6 +113,17 @@ def test_the_corrected_effect_adds_a_curve_of_the_propensity_by_hand():
     assert_close(Correction(coefficients=np.zeros(0)).effect(nuisances), [0.3, -0.1], 1e-14)
 
 
+def test_corrected_means_keep_the_mean_of_both_groups_by_hand():
+    # m̂ = .35 and .575; the effects .391 and −.19775 lie half above and half below, and ¾ and ¼
+    nuisances = Nuisances(np.array([0.5, 0.25]), np.array([[0.2, 0.5], [0.6, 0.5]]))
+    change = Correction(coefficients=np.array([0.1, 0.4]))
+    assert_close(
+        change.means(nuisances),
+        [[0.35 - 0.1955, 0.35 + 0.1955], [0.575 + 0.0494375, 0.575 - 0.1483125]],
+        1e-14,
+    )
+
+
 def test_the_effect_on_a_number_is_corrected_in_its_own_units():
     nuisances = Nuisances(np.array([0.5, 0.25]), np.array([[20.0, 50.0], [60.0, 50.0]]))
     change = Correction(coefficients=np.array([1.0, 4.0]), binary=False)
@@ -160,4 +171,5 @@ def test_rows_the_models_have_not_seen_get_the_same_correction(shrunk):
     nuisances = models.predict(fresh)
     expected = correction.effect(nuisances)
     assert not np.allclose(expected, nuisances.effect)
-    assert_close(ConditionalEffect(models, correction).predict(fresh), expected, 1e-12)
+    means = ConditionalMeans(models, correction).predict(fresh)
+    assert_close(means[:, 1] - means[:, 0], expected, 1e-12)

@@ -12,9 +12,9 @@ from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
 from unsway.datasets import synthetic
+from unsway.effects import OverlapWarning
 from unsway.effects.estimation import estimate_effects
 from unsway.effects.nuisance import Nuisances
-from unsway.effects.propensity import OverlapWarning
 
 LOGISTIC = LogisticRegression(max_iter=1000)
 PEOPLE = make_people(400)
@@ -60,7 +60,7 @@ def test_nearly_separated_groups_warn_with_numbers_and_stay_finite(method):
         found = effects(X=X, y=y, z=z, method=method, clip=0.04)
     assert np.isfinite([numbers(found, key) for key in ("estimate", "se", "low", "high")]).all()
     assert found.settings["n_clipped"] > 290
-    assert f"and {found.settings['n_clipped']} were clipped" in str(seen[0].message)
+    assert f"{found.settings['n_clipped']} propensities were clipped" in str(seen[0].message)
 
 
 @pytest.mark.parametrize("method", ["doubly_robust", "weighting", "surrogate"])
@@ -77,7 +77,7 @@ def test_the_warning_comes_where_the_user_says():
         warnings.simplefilter("error")
         share = effects(people, max_extreme_share=1).overlap.share_outside
     assert share > 0.05
-    with pytest.warns(OverlapWarning, match="people of one level have hardly a counterpart"):
+    with pytest.warns(OverlapWarning, match="direct_overlap is the effect these data can tell"):
         effects(people, max_extreme_share=share / 2)
 
 

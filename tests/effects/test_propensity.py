@@ -359,7 +359,7 @@ def test_overlap_is_warned_of_only_beyond_the_stated_share():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_about_overlap(scores, max_share=0.6)
-    with pytest.warns(OverlapWarning, match=r"60% of the propensity scores lie outside.*than 50%"):
+    with pytest.warns(OverlapWarning, match=r"60% of the propensities lie outside.*than 50%"):
         warn_about_overlap(scores, max_share=0.5)
 
 

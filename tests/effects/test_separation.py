@@ -154,6 +154,16 @@ def test_the_option_does_not_invent_a_penalty_for_groups_without_any_overlap():
         FairLogisticRegression(criterion).fit(X, y, sensitive_features=z)
 
 
+def test_effects_are_estimated_all_the_same_with_the_option():
+    X, y, z = with_near_copy(0.1)
+    with pytest.raises(ValueError, match=r"'code'.*; allow_separation=True goes on with a warning"):
+        estimate_effects(X, y, sensitive_features=z)
+    options = {"cv": 2, "max_extreme_share": 1, "allow_separation": True}
+    with pytest.warns(OverlapWarning, match="'code' predicts it almost alone.*extrapolated"):
+        found = estimate_effects(X, y, sensitive_features=z, **options)
+    assert np.isfinite([each.estimate for each in found.estimates().values()]).all()
+
+
 def test_the_option_is_without_effect_where_the_groups_overlap():
     X, y, z = people()
     criterion = DirectEffect(allow_separation=True)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from unsway.datasets import make_world
+from unsway.effects import OverlapWarning
 from unsway.effects.balance import balance
 from unsway.effects.estimation import estimate_effects
 from unsway.effects.mean_field import mean_field
 from unsway.effects.nuisance import Nuisances
 from unsway.effects.overlap import overlap
-from unsway.effects.propensity import OverlapWarning
 from unsway.effects.verdict import Thresholds, verdict
 
 RNG = np.random.default_rng(0)

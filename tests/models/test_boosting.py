@@ -23,6 +23,8 @@ from unsway import (
     make_synthetic,
 )
 from unsway.criteria import FittedCriterion
+from unsway.effects import HERE
+from unsway.folds import hold_out
 
 # A propensity with one exact answer, whatever the order of the rows.
 EXACT = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
@@ -382,7 +384,8 @@ def test_training_ends_where_the_mean_target_is_below_zero(engine):
     z = np.arange(2_000) % 2
     X = (z + 0.3 * rng.normal(size=2_000))[:, None]
     y = (rng.random(2_000) < 0.05).astype(int)
-    shifted = FittedCriterion(FairTarget(), np.full(2_000, -0.4))  # −.2 at z=0, +.2 at z=1
+    means = np.tile([0.4, 0.0], (2_000, 1))  # targets lie .2 lower at z=0, .2 higher at z=1
+    shifted = FittedCriterion(FairTarget(), means)
     model = engine.classifier(shifted, 1.0, schedule=Schedule(max_steps=1_000))
     model.fit(X, y, sensitive_features=z)
     assert model.n_rounds_ < 500
@@ -463,11 +466,29 @@ def test_a_weight_of_zero_is_no_row_at_all_for_xgboost(data):
 
 @each_engine
 def test_a_fitted_criterion_gives_the_same_model_as_the_criterion(engine, data):
-    criterion = CRITERIA["direct_effect"]
+    criterion, others = CRITERIA["direct_effect"], make_synthetic(500, random_state=3)
     fitted = criterion.fit(rows_of(data.X, data.y, data.z))
-    np.testing.assert_array_equal(
-        scores(fit(engine, data, fitted), data.X), scores(fit(engine, data, criterion), data.X)
+    one, other = (
+        engine.classifier(each, schedule=SHORT).fit(
+            data.X, data.y, sensitive_features=data.z, eval_set=(others.X, others.y, others.z)
+        )
+        for each in (fitted, criterion)
     )
+    np.testing.assert_array_equal(scores(one, data.X), scores(other, data.X))
+
+
+@each_engine
+def test_rows_held_out_have_no_say_in_the_criterion(engine, data):
+    seen = []
+
+    class Watching(Parity):
+        def fit(self, rows, *, fitting=HERE):
+            seen.append(len(rows))
+            return super().fit(rows, fitting=fitting)
+
+    fit(engine, data, Watching())
+    held = hold_out(data.X, 2 * data.z + data.y, 0.33)
+    assert seen == [(~held).sum()]
 
 
 @each_engine

@@ -144,15 +144,42 @@ def test_the_history_ends_at_the_log_losses_of_both_labels(engine, data, fitted_
 def test_strengths_that_share_a_fitted_target_are_as_good_as_separate_fits(
     engine, data, fitted_target
 ):
-    found = []
+    found, others = [], make_synthetic(500, random_state=3)
+    judges = others.X, others.y, others.z
     for strength in (0.3, 1.0):
         shared, own = (
-            fit(engine.classifier(criterion, strength, schedule=SHORT), data)
+            fit(engine.classifier(criterion, strength, schedule=SHORT), data, eval_set=judges)
             for criterion in (fitted_target, fair_target())
         )
         np.testing.assert_array_equal(scores(shared, data.X), scores(own, data.X))
         found.append(scores(own, data.X))
     assert abs(found[0] - found[1]).max() > 0.01
+
+
+@each_engine
+def test_the_second_model_is_kept_where_held_out_rows_prefer_it(engine):
+    data, fresh = (make_synthetic(4_000, random_state=seed) for seed in (0, 1))
+    once, auto, whole = (
+        fit(engine.classifier(FairTarget(smoothing=smoothing), None), data)
+        for smoothing in (0.0, "auto", 1.0)
+    )
+    assert auto.evals_result_["validation"]["fair_log_loss"][auto.best_iteration_ - 1] < min(
+        once.evals_result_["validation"]["fair_log_loss"]
+    )
+    errors = [
+        np.sqrt(np.mean((scores(model, fresh.X) - fresh.fair_score) ** 2))
+        for model in (once, auto, whole)
+    ]
+    assert errors[1] < 0.85 * errors[0]  # linear outcome models are right here
+    assert errors[2] < 0.85 * errors[0]
+
+
+@each_engine
+def test_no_strength_trains_one_model(engine, data, fitted_target):
+    seen = []
+    model = engine.classifier(fitted_target, 0.0, schedule=SHORT, callback=seen.append)
+    fit(model, data)
+    assert [step.number for step in seen] == list(range(1, len(seen) + 1))
 
 
 @each_engine

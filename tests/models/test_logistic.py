@@ -458,7 +458,7 @@ def people_of_many_levels(n_rows=1_500, n_levels=350, seed=0):
 
 def test_rare_levels_give_finite_coefficients_and_a_warning_that_says_what_to_do():
     X, y, z = people_of_many_levels()
-    shifted = FittedCriterion(FairTarget(), np.full(len(z), 0.3))
+    shifted = FittedCriterion(FairTarget(), np.tile([0.35, 0.65], (len(z), 1)))
     with pytest.warns(ConvergenceWarning, match=r"l2=6\.7e-04 was used.*set l2"):
         model = FairLogisticRegression(shifted).fit(X, y, sensitive_features=z)
     assert abs(model.decision_function(X)).max() < 20
@@ -469,7 +469,7 @@ def test_rare_levels_give_finite_coefficients_and_a_warning_that_says_what_to_do
 
 def test_rare_levels_leave_a_model_of_plain_labels_as_it_is():
     X, y, z = people_of_many_levels()
-    shifted = FittedCriterion(FairTarget(), np.full(len(z), 0.3))
+    shifted = FittedCriterion(FairTarget(), np.tile([0.35, 0.65], (len(z), 1)))
     model = FairLogisticRegression(shifted, strength=0.0).fit(X, y, sensitive_features=z)
     assert model.n_iter_[0] < 30
     assert abs(model.coef_).max() < 30

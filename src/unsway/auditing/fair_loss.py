@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -10,11 +9,12 @@ import numpy as np
 
 from .._typing import Floats
 from ..checks import check_integer, read_column
-from ..effects import CrossFit, Estimate, Nuisances, OverlapWarning, overlap
+from ..effects import CrossFit, Estimate, Nuisances, overlap
 from ..effects.estimate import check_confidence
 from ..effects.estimation import check_nuisances
 from ..effects.influence import Mean
 from ..effects.overlap import MAX_EXTREME_SHARE
+from ..effects.separation import warn_of_extremes
 from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import check_rows, check_scores
@@ -259,11 +259,9 @@ def _warn_about_overlap(rows: Rows, found: list[Nuisances], max_share: float) ->
     """Warn, with the number, where few rows say what the labels of the other group would be."""
     b = np.mean([each.propensity for each in found], axis=0)
     seen = overlap(b, sensitive_features=rows.z, sample_weight=rows.weights)
-    if seen.share_outside > max_share:
-        warnings.warn(
-            f"{seen.share_outside:.0%} of the propensities lie outside [{seen.low:g}, "
-            f"{seen.high:g}] (more than {max_share:.0%}): there the fair log-loss rests on the "
-            "outcome models, and its standard error is too small",
-            OverlapWarning,
-            stacklevel=3,
-        )
+    warn_of_extremes(
+        seen.share_outside,
+        (seen.low, seen.high),
+        max_share,
+        "the fair log-loss rests on the outcome models there, and its standard error is too small",
+    )

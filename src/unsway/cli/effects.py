@@ -52,6 +52,7 @@ def parse_method(text: str) -> str:
 @options.confidence
 @click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True,
               help="Folds of the cross-fitting.")  # fmt: skip
+@options.allow_separation
 @options.seed
 @options.jobs(-1)
 @options.json_file

@@ -27,13 +27,13 @@ from ..criteria import (
 from ..effects import Propensity
 from ..extras import load
 from ..groups import find_copies, level_extremes
-from ..models.boosting import check_booster
+from ..models.boosting import check_booster, nuisance_fitting
 from ..models.external import check_low_memory, fit_rows, predict_rows
 from ..models.features import Feature, features_of_table, one_hot
 from ..models.folder import TrainingRoles, check_model_folder, save_model_folder
 from ..models.logistic import check_regression
 from ..models.parquet import ParquetRows, column_names
-from ..models.training import fit_for, hold_out_rows
+from ..models.training import fit_for, fit_held_out, hold_out_rows
 from ..rows import Rows
 from ..sweeps.measures import Part
 from . import options
@@ -123,6 +123,7 @@ model_options = options.together(
     click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect."),
     click.option("--param", "params", multiple=True, type=parse_param, metavar="NAME=VALUE",
                  help="A parameter of the engine; may be given again."),
+    options.allow_separation,
     options.seed,
     click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine."),
 )  # fmt: skip
@@ -173,15 +174,19 @@ def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Ste
     rows, roles = take_roles(read_table(file), flags)
     refuse_row_names(rows.X)
     X, features, held = rows.X, None, np.zeros(len(rows), dtype=bool)
+    criterion, strength = classifier.criterion, classifier.strength
+    progress.next("Estimating what the sensitive attribute does")
     if isinstance(classifier, FairLogisticRegression):
         X, features = one_hot_rows(rows)
+        fitted = fit_for(criterion, strength, rows)
     else:
-        fraction, seed = classifier.validation_fraction, classifier.random_state
-        held[hold_out_rows(rows, fraction, seed)[1]] = True
+        chosen = hold_out_rows(rows, classifier.validation_fraction, classifier.random_state)
+        fitting = nuisance_fitting(classifier)
+        fitted = fit_held_out(criterion, strength, rows, chosen, fitting=fitting)
+        held[chosen[1]] = True
         classifier.callback = _on_step(progress)
-    progress.next("Estimating what the sensitive attribute does")
-    classifier.criterion = fitted = fit_for(classifier.criterion, classifier.strength, rows)
     progress.next("Training")
+    classifier.criterion = fitted
     classifier.fit(
         X, rows.y.astype(int), sensitive_features=rows.z.astype(int), sample_weight=rows.weights
     )
@@ -245,30 +250,44 @@ def _parts(held: Mask) -> dict[str, Index]:
     return {name: part for name, part in parts.items() if len(part)}
 
 
-def make_criterion(name: str | None, degrees: dict[str, Any], *, seed: int) -> tuple[str, Any]:
+def make_criterion(
+    name: str | None, degrees: dict[str, Any], *, seed: int, allow_separation: bool = False
+) -> tuple[str, Any]:
     """Return a criterion and its name on the command line; degrees ask for the direct effect."""
     settings = {each: value for each, value in degrees.items() if value is not None}
     name = name or ("direct-effect" if settings else "fair-target")
     if name == "direct-effect":
-        return name, DirectEffect(**settings, propensity=Propensity(random_state=seed))
+        propensity = Propensity(random_state=seed)
+        return name, DirectEffect(
+            **settings, propensity=propensity, allow_separation=allow_separation
+        )
     if settings:
         flag = "--" + next(iter(settings)).replace("_", "-")
         raise click.UsageError(f"{flag} belongs to --criterion direct-effect, not to {name}")
-    return name, FairTarget(random_state=seed) if name == "fair-target" else GROUP_CRITERIA[name]()
+    if name == "fair-target":
+        return name, FairTarget(random_state=seed, allow_separation=allow_separation)
+    if allow_separation:
+        raise click.UsageError(
+            "--allow-separation belongs to --criterion fair-target or direct-effect, not to "
+            f"{name}, which needs no propensity"
+        )
+    return name, GROUP_CRITERIA[name]()
 
 
 def make_classifier(
     *, engine: str, criterion: str | None, params: Sequence[tuple[str, Any]], random_state: int,
-    threads: int | None, strength: float | None, **degrees: Any,
+    threads: int | None, strength: float | None, allow_separation: bool = False, **degrees: Any,
 ) -> tuple[str, Any]:  # fmt: skip
     """Return engine and criterion by name, and an unfitted classifier whose settings are checked.
 
     ``degrees`` are the settings of the direct effect.
     """
-    name, chosen = make_criterion(criterion, degrees, seed=random_state)
+    name, chosen = make_criterion(
+        criterion, degrees, seed=random_state, allow_separation=allow_separation
+    )
     given = {"criterion": chosen, "strength": choose_strength(chosen, strength)}
     if engine != "logistic":
-        given |= {"params": dict(params), "random_state": random_state, "n_jobs": threads}
+        given |= {"params": dict(params) or None, "random_state": random_state, "n_jobs": threads}
         booster = ENGINES[engine](**given)
         check_booster(booster)
         return f"{engine}, {name}", booster
@@ -294,9 +313,10 @@ def measure(trained: Trained, name: str) -> dict[str, float]:
     return {metric: found[metric] for metric in METRICS if metric in found}
 
 
-def _length(model: Any) -> dict[str, int]:
+def _length(model: Any) -> dict[str, Any]:
     if hasattr(model, "best_iteration_"):
-        return {"rounds": int(model.n_rounds_), "trees_kept": int(model.best_iteration_)}
+        length = {"rounds": int(model.n_rounds_), "trees_kept": int(model.best_iteration_)}
+        return {**length, "params": model.params_}
     return {"newton_steps": int(model.n_iter_[0])}
 
 
@@ -328,7 +348,8 @@ def _print(training: dict[str, Any], roles: TrainingRoles, title: str) -> None:
     ]
     show_table(title, ("", *parts), rows)
     if "rounds" in training:
-        say(f"{training['rounds']} rounds, of which {training['trees_kept']} are kept.")
+        used = ", ".join(f"{name}={value}" for name, value in training["params"].items())
+        say(f"{training['rounds']} rounds, of which {training['trees_kept']} are kept ({used}).")
         say("The validation rows chose the round: expect slightly less on fresh rows.")
     else:
         say(f"{training['newton_steps']} Newton steps; no rows were held out.")

@@ -87,6 +87,8 @@ def frontier(
     train, test = _split(rows, flags, test_file, test_fraction, seed)
     store = Store(output, None if encode is None else encode.features, roles)
     split = {"cv": cv, "encode": encode, "random_state": seed}
+    if model["allow_separation"]:
+        split["effects"] = {"allow_separation": True}
     found = _run(classifier, train, test, chosen, store, jobs, quiet, **split)
     _finish(found, store, quiet, title, limits)
 

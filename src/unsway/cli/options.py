@@ -85,6 +85,10 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
 quiet = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 seed = click.option("--seed", "random_state", type=click.IntRange(min=0), default=0,
                     show_default=True)  # fmt: skip
+allow_separation = click.option(
+    "--allow-separation", is_flag=True,
+    help="Go on, with a warning, where the other columns predict the sensitive one nearly exactly.",
+)  # fmt: skip
 json_file = click.option("--json", "json_file", type=NEW_FILE,
                          help="Write every number to this file.")  # fmt: skip
 confidence = click.option("--confidence", default=0.95, show_default=True,

@@ -84,9 +84,14 @@ class StandardColumns:
         """Return Zᵀ·diag(rows)·Z, by blocks of rows."""
         p = self.X.shape[1]
         square = np.zeros((p + 1, p + 1))
+        roots = np.sqrt(rows) if rows.size and rows.min() >= 0 else None
         for part in _blocks(self.X):
             block = _dense(self.X[part]) - self.center
-            square[:p, :p] += block.T @ (rows[part, None] * block)
+            if roots is None:
+                square[:p, :p] += block.T @ (rows[part, None] * block)
+            else:  # a matrix times its own transpose takes half the time
+                block *= roots[part, None]
+                square[:p, :p] += block.T @ block
         square[:p, :p] = self.reduce(square[:p, :p]) / np.outer(self.scale, self.scale)
         crossed = self.pull_back(rows)
         square[p, :] = square[:, p] = crossed if self.intercept else 0.0

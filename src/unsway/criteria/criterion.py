@@ -1,4 +1,4 @@
-"""What a criterion is: settings that learn one value per row, and turn it into an objective."""
+"""What a criterion is: settings that learn values of each row, and turn them into an objective."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RowModel(Protocol):
     """A fitted model of a criterion's row values."""
 
     def predict(self, X: Any) -> Floats:
-        """Return the value of each row of X."""
+        """Return the values of each row of X, of shape (n,) or (n, k)."""
 
 
 @runtime_checkable
@@ -30,7 +30,14 @@ class Criterion(Protocol):
 
     A new criterion is one class with these two methods and two attributes. It then trains in
     memory, from Parquet files, on workers and in streams of batches, which carry its row values
-    without knowing what they mean.
+    without knowing what they mean. Boosters and networks fit it on the rows to train on, and
+    predict the values of the rows held out: these judge the model.
+
+    A third method is optional. ``revise(rows, row_values, margin, *, reduce=None)`` returns the
+    settings of a second model, or None if one is enough. Boosters call it after the first model
+    with the held-out rows, their values and their margin by that model, and keep the better of the
+    two on these rows. Where the rows are spread over workers it must return the same on each; sums
+    over all of them come from ``reduce``. The values of the rows stay as they are.
 
     Attributes
     ----------
@@ -61,7 +68,7 @@ class Criterion(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FittedCriterion:
-    """A criterion at certain rows: its settings, and one value per row.
+    """A criterion at certain rows: its settings, and the values of each row.
 
     An estimator takes it in place of the criterion, so that many strengths share what was fitted.
 
@@ -69,9 +76,9 @@ class FittedCriterion:
     ----------
     criterion : Criterion
         The settings.
-    row_values : array of shape (n,), optional
-        What the criterion knows of each row: a propensity score, a direct effect. None for a
-        criterion that needs no such value and serves any rows.
+    row_values : array of shape (n,) or (n, k), optional
+        What the criterion knows of each row: a propensity score, or the outcome means of both
+        groups. None for a criterion that needs no such value and serves any rows.
     model : RowModel, optional
         Predicts the values of other rows.
     """
@@ -103,6 +110,17 @@ class FittedCriterion:
         """Return the same criterion at other rows."""
         return self.with_values(self.predict(X))
 
+    def revised(
+        self, rows: Rows, margin: Floats, *, reduce: Reduce | None = None
+    ) -> FittedCriterion | None:
+        """Return the criterion of a second model, given the first one's margin at held-out rows.
+
+        None where the criterion asks for one model only, as those without a method ``revise`` do.
+        """
+        revise = getattr(self.criterion, "revise", None)
+        settings = None if revise is None else revise(rows, self.row_values, margin, reduce=reduce)
+        return None if settings is None else replace(self, criterion=settings)
+
     def take(self, rows: Index) -> FittedCriterion:
         """Return the same criterion at some of its rows, their values as they are."""
         return self if self.row_values is None else self.with_values(self.row_values[rows])
@@ -110,6 +128,10 @@ class FittedCriterion:
     def with_values(self, row_values: Floats | None) -> FittedCriterion:
         """Return the same criterion with these values of rows."""
         return replace(self, row_values=row_values)
+
+    def with_settings(self, criterion: Any) -> FittedCriterion:
+        """Return other settings with the same values of rows."""
+        return replace(self, criterion=criterion)
 
     def objective(self, rows: Rows, *, reduce: Reduce | None = None) -> Objective:
         """Return the objective on these rows, at strength 0."""

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from .._typing import Floats, Reduce
 from ..core import FORMS, Distance, Objective, Penalty
 from ..core.penalty import identity
-from ..effects import BASES, HERE, Fitting, Propensity, Surrogate, SurrogateDesign
+from ..effects import BASES, HERE, Fitting, Surrogate, SurrogateDesign
 from ..rows import Rows
 from .criterion import FittedCriterion, in_canonical_order, penalised, warn_about_extremes
 
@@ -108,11 +108,9 @@ class DirectEffect(BaseEstimator):
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Fit the propensity score, which is the value of a row."""
         self.check_settings()
-        stated = self.propensity
-        if self.allow_separation and fitting.reduce is None:
-            stated = clone(stated) if isinstance(stated, Propensity) else Propensity(stated)
-            stated.set_params(allow_separation=True)
-        model, scores = fitting.propensity(rows, stated)
+        model, scores = fitting.propensity(
+            rows, self.propensity, allow_separation=self.allow_separation
+        )
         warn_about_extremes(
             scores, self.max_extreme_share, fitting.reduce, extrapolated_by="the surrogate"
         )

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, clone
 
 from .._typing import Floats, Reduce
+from ..checks import check_number
 from ..core import Objective, Penalty
 from ..effects import HERE, CrossFit, Fitting
-from ..effects.conditional import ConditionalEffect, Correction, fit_correction
+from ..effects.conditional import ConditionalMeans, Correction, fit_correction
 from ..rows import Rows
 from .criterion import FittedCriterion, in_canonical_order, warn_about_extremes
+
+#: Smaller shares of the outcome models are not worth a second model.
+SMALLEST_SHARE = 0.1
+
+#: Scores are compared with targets within [CLIP, 1−CLIP].
+CLIP = 1e-4
 
 
 class FairTarget(BaseEstimator):
@@ -25,6 +33,7 @@ class FairTarget(BaseEstimator):
     E[y_f|X] = ½(E[y|1,X] + E[y|0,X]) is exactly the fair score, so a model trained on y_f with the
     log-loss (gradient p − y_f) tends to it, in any engine and in mini-batches: there is no penalty.
     ``strength`` scales the shift; at 0 the model is the plain one, at 1 the whole effect is gone.
+    The values of a row are the estimated outcome means of both groups at its X, two columns.
 
     The targets are real numbers, some of them below 0 or above 1. They are used as they are: their
     mean at X is a probability, and clipping them would bias it.
@@ -33,17 +42,29 @@ class FairTarget(BaseEstimator):
     ----------
     outcome_model, propensity_model : scikit-learn classifier or list of them, optional
         Models of E[y|z,X], one trained on each level of z, and of P(z=1|X), as in
-        `estimate_effects`. By default E[y|z,X] is one model of both levels, boosted trees on (X, z)
-        stacked with a logistic regression on X, z and z·X, and P(z=1|X) is gradient boosting
-        stacked with logistic regression.
+        `estimate_effects`. By default E[y|z,X] is one model of both levels, boosted trees stacked
+        with a logistic regression on X, z and z·X, and P(z=1|X) is boosted trees stacked with a
+        logistic regression. `FairXGBClassifier`, `FairLGBMClassifier` and training on workers grow
+        these trees by their own library, from the margin of the regression (XGBoost on its device);
+        all others take scikit-learn's. Models are stacked by their out-of-fold likelihood.
     correction_degree : int or None, default=1
         Degree in b̂ of the residual correction of τ̂ (see Notes); None for none.
+    smoothing : float or "auto", default="auto"
+        Share of the difference between a label and its estimated mean that is removed from the
+        target: 0 trains on the labels less the direct effect, 1 on the fair score of the outcome
+        models. With "auto", boosters train at 0 first, and train a second model if the outcome
+        models help on held-out rows (see Notes). That holds in memory, from Parquet files and on
+        workers; logistic regression, networks, wrappers and training loops of your own take "auto"
+        as 0.
     cv : int, default=2
-        Folds of the cross-fitting: a row's τ̂ comes from models that have not seen it.
+        Folds of the cross-fitting: the values of a row come from models that have not seen it.
+        Rows held out for early stopping get theirs from models of the rows trained on.
     clip : float, default=0.01
         Propensities are kept within [clip, 1−clip].
     max_extreme_share : float, default=0.6
         Warn when a larger share of propensities lies outside [.05, .95].
+    allow_separation : bool, default=False
+        Whether training goes on, with a warning, where X predicts z nearly exactly.
     random_state : int, default=0
         Seed of the folds.
 
@@ -54,9 +75,18 @@ class FairTarget(BaseEstimator):
     common. Its stacking weights are those that predict best on average over the levels, whatever
     their sizes.
 
-    With m̂ = b̂μ̂₁ + (1−b̂)μ̂₀ and s = 4m̂(1−m̂), c minimises
-    Σ(y − m̂ − (z−b̂)(τ̂ + s·Σ c_k(2b̂−1)ᵏ))² plus a ridge, and τ̂ + s·Σ c_k(2b̂−1)ᵏ replaces τ̂:
-    models overstate or understate the effect of z, and this corrects it on average at each b.
+    With m̂ = b̂μ̂₁ + (1−b̂)μ̂₀ and v = 4m̂(1−m̂), c minimises
+    Σ(y − m̂ − (z−b̂)(τ̂ + v·Σ c_k(2b̂−1)ᵏ))² plus a ridge, and τ̃ = τ̂ + v·Σ c_k(2b̂−1)ᵏ replaces τ̂:
+    models overstate or understate the effect of z, and this corrects it on average at each b. The
+    values of a row are μ̃₀ = m̂ − b̂τ̃ and μ̃₁ = m̂ + (1−b̂)τ̃.
+
+    Labels are noisy, and the fair score f̃ = ½(μ̃₀+μ̃₁) of the outcome models is not: a model trained
+    on f̃ + (1−s)·(y − μ̃_z) has less noise and takes over a share s of the error of f̃, where s is
+    ``smoothing``. "auto" takes the share that f̃ has in its best mixture with the first model, on
+    rows held out from both. Below a share of .1 there is no second model. Of two models the one
+    with the lower log-loss against the targets of s = 0 on the held-out rows is kept. The second
+    has at most as many rounds as the first took, or 5 million divided by the number of training
+    rows if that is more.
 
     References
     ----------
@@ -78,22 +108,26 @@ class FairTarget(BaseEstimator):
         outcome_model: Any = None,
         propensity_model: Any = None,
         correction_degree: int | None = 1,
+        smoothing: float | str = "auto",
         cv: int = 2,
         clip: float = 0.01,
         max_extreme_share: float = 0.6,
+        allow_separation: bool = False,
         random_state: int = 0,
     ) -> None:
         self.outcome_model = outcome_model
         self.propensity_model = propensity_model
         self.correction_degree = correction_degree
+        self.smoothing = smoothing
         self.cv = cv
         self.clip = clip
         self.max_extreme_share = max_extreme_share
+        self.allow_separation = allow_separation
         self.random_state = random_state
 
     @in_canonical_order
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
-        """Estimate the direct effect τ at each row, which is the value of a row."""
+        """Estimate the mean outcome in both groups at each row, which are the values of a row."""
         self.check_settings()
         cross_fit = CrossFit.of(
             rows,
@@ -104,6 +138,7 @@ class FairTarget(BaseEstimator):
             pooled=True,
             seed=self.random_state,
             fitting=fitting,
+            allow_separation=self.allow_separation,
         )
         nuisances, models = cross_fit.fit_models()
         warn_about_extremes(nuisances.propensity, self.max_extreme_share, fitting.reduce)
@@ -112,30 +147,57 @@ class FairTarget(BaseEstimator):
             correction = fit_correction(
                 rows, nuisances, self.correction_degree, reduce=fitting.reduce
             )
-        effect = ConditionalEffect(models, correction)
-        return FittedCriterion(clone(self), correction.effect(nuisances), effect)
+        means = ConditionalMeans(models, correction)
+        return FittedCriterion(clone(self), correction.means(nuisances), means)
 
     def objective(
         self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
     ) -> Objective:
-        """Return the loss against y + ½(−1)^z τ of rows with these τ, at strength 0."""
-        effect = self._present(row_values)
+        """Return the loss against the fair targets of rows with these means, at strength 0."""
+        means = self._present(row_values)
+        fair, own = means.mean(axis=1), _own_mean(rows, means)
+        removed = 0.0 if self.smoothing == "auto" else self.smoothing
         return Objective(
             rows.outcome.loss,
             rows.y,
             penalty=Penalty.none(len(rows), reduce),
-            shift=(0.5 - rows.z) * effect,
+            shift=fair - own - removed * (rows.y - own),
             sample_weight=rows.weights,
         )
 
+    def revise(
+        self,
+        rows: Rows,
+        row_values: Floats | None,
+        margin: Floats,
+        *,
+        reduce: Reduce | None = None,
+    ) -> Self | None:
+        """Return the settings of a second model, given the first one's margin at rows held out.
+
+        There is none unless ``smoothing`` is "auto" and the fair score of the outcome models comes
+        closer to the fair targets than the first model does.
+        """
+        if self.smoothing != "auto":
+            return None
+        share = teacher_share(rows, self._present(row_values), margin, reduce=reduce)
+        if share < SMALLEST_SHARE:
+            return None
+        revised: Self = clone(self).set_params(smoothing=round(share, 3))
+        return revised
+
     def check_row_values(self, row_values: Floats | None) -> None:
-        """Raise unless a user's batch brings the direct effect at each of its rows."""
-        if not np.isfinite(self._present(row_values)).all():
-            raise ValueError("row_values, the direct effect of z at each row, must be finite")
+        """Raise unless a user's batch brings the outcome means in both groups at each row."""
+        means = self._present(row_values)
+        if means.ndim != 2 or means.shape[1] != 2 or not np.isfinite(means).all():
+            raise ValueError(
+                "row_values must hold the mean outcome of each row in both groups: finite numbers, "
+                "two columns"
+            )
 
     def _present(self, row_values: Floats | None) -> Floats:
         if row_values is None:
-            raise TypeError("FairTarget needs the direct effect at each row")
+            raise TypeError("FairTarget needs the outcome means at each row")
         return row_values
 
     def check_settings(self) -> None:
@@ -146,3 +208,37 @@ class FairTarget(BaseEstimator):
             raise ValueError(
                 f"correction_degree must be None or an integer of at least 0; got {degree!r}"
             )
+        if isinstance(self.smoothing, str) and self.smoothing != "auto":
+            raise ValueError(
+                f"smoothing must be 'auto' or a number from 0 to 1; got {self.smoothing!r}"
+            )
+        if self.smoothing != "auto":
+            check_number(self.smoothing, "smoothing", at_least=0, at_most=1)
+
+
+def teacher_share(
+    rows: Rows, means: Floats, margin: Floats, *, reduce: Reduce | None = None
+) -> float:
+    """Return the weight of the outcome models' fair score in the best mixture with a model's.
+
+    The mixture (1−w)·p + w·f̃ is compared with the fair targets of rows that neither was trained on.
+    """
+    loss, fair = rows.outcome.loss, means.mean(axis=1)
+    target = rows.y + fair - _own_mean(rows, means)
+    own, teacher = loss.mean(margin)[0], fair
+    if rows.outcome.binary:
+        own, teacher = (np.clip(each, CLIP, 1 - CLIP) for each in (own, teacher))
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+
+    def mean_loss(share: float) -> float:
+        mixture = (1 - share) * own + share * teacher
+        total = float(loss.rows(loss.margin_of(mixture), target) @ weights)
+        return total if reduce is None else float(reduce(np.array([total]))[0])
+
+    best = minimize_scalar(mean_loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-3})
+    return float(best.x)
+
+
+def _own_mean(rows: Rows, means: Floats) -> Floats:
+    """Return the mean outcome of each row in its own group."""
+    return means[np.arange(len(rows)), rows.groups.codes]

@@ -12,8 +12,9 @@ from ..models.boosting import Boosting
 from ..models.replay import Replay
 from .collective import Collective
 
-#: Name of the one file in the folder: a line of JSON, then the booster in XGBoost's own format.
-FILE_NAME = "training.checkpoint"
+#: Names of the files for the first and the second model that a criterion may ask for: a line of
+#: JSON, then the booster in XGBoost's own format.
+FILE_NAMES = ("training.checkpoint", "second-training.checkpoint")
 
 
 class Checkpoint:
@@ -27,10 +28,14 @@ class Checkpoint:
         Digest of rows and settings; a file of other ones is refused.
     collective : Collective
         The processes; the first reads and writes.
+    name : str
+        One of `FILE_NAMES`.
     """
 
-    def __init__(self, folder: Path, fingerprint: str, collective: Collective) -> None:
-        self._path, self._fingerprint = folder / FILE_NAME, fingerprint
+    def __init__(
+        self, folder: Path, fingerprint: str, collective: Collective, name: str = FILE_NAMES[0]
+    ) -> None:
+        self._path, self._fingerprint = folder / name, fingerprint
         self._collective = collective
 
     def resume(self, boosting: Boosting) -> Replay:
@@ -46,7 +51,7 @@ class Checkpoint:
         if state["fingerprint"] != self._fingerprint:
             raise ValueError(
                 f"the checkpoint in {self._path.parent} belongs to other rows or settings; remove "
-                f"{FILE_NAME} there, or name another folder"
+                f"{self._path.name} there, or name another folder"
             )
         boosting.grower.booster.load_model(bytearray(raw))
         boosting.rounds, boosting.history = int(state["rounds"]), state["history"]

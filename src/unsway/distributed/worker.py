@@ -18,15 +18,16 @@ from threadpoolctl import threadpool_limits
 from .._typing import Floats
 from ..checks import check_integer
 from ..core import Schedule
+from ..core.schedule import Run
 from ..criteria import FittedCriterion
 from ..folds import draws, row_keys
-from ..models.boosting import Boosting, check_booster, keep_best, on_step, start
+from ..models.boosting import Boosting, check_booster, keep_best, on_step, start, train_twice
 from ..models.replay import Replay
 from ..models.training import Part as TrainingPart
-from ..models.training import criterion_of, drive, fit_for
+from ..models.training import after_hold_out, criterion_of, drive, fit_for
 from ..models.xgboost import FairXGBClassifier
 from ..rows import Rows
-from .checkpoint import Checkpoint
+from .checkpoint import FILE_NAMES, Checkpoint
 from .collective import Collective
 from .nuisances import NuisanceSettings, SharedFitting
 from .rows import Layout, Part, check_everywhere, read_facts, refuse_copies_of_z, ties_of
@@ -67,7 +68,8 @@ class Faults:
     Parameters
     ----------
     folder : path, optional
-        Where the state of the training is written, and read if a run starts again.
+        Where the state of the training is written, and read if a run starts again; that of a second
+        model is another file there.
     every : int, default=10
         Rounds between two writes.
     n_rows : int, optional
@@ -113,7 +115,8 @@ def fit_here(
     -------
     FairXGBClassifier
         Fitted, with the additional attributes ``communication_``, ``n_workers_``, ``n_rows_`` and
-        ``resumed_at_``, the number of rounds taken over from a checkpoint.
+        ``resumed_at_``, the number of rounds taken over from a checkpoint, those of a second model
+        included.
 
     Examples
     --------
@@ -133,10 +136,10 @@ def fit_here(
         train, validation = worker.prepare(parts, eval_parts)
         boosting = start(fresh, train, validation)
         setup = collective.bytes
-        worker.train(boosting, train.rows)
+        n_rounds = worker.train(boosting, train.rows)
     fresh.n_workers_ = collective.size
     rounds = collective.bytes - setup
-    fresh.communication_ = Communication(setup=setup, rounds=rounds, n_rounds=fresh.n_rounds_)
+    fresh.communication_ = Communication(setup=setup, rounds=rounds, n_rounds=n_rounds)
     return fresh
 
 
@@ -166,8 +169,7 @@ class Worker:
         refuse_copies_of_z(rows, collective)
         self._describe(layout)
         if eval_parts is None:
-            fitted = self._fit_criterion(rows, tables)
-            return self._held_out(TrainingPart(rows, fitted, collective.sum))
+            return self._split(rows, tables)
         listed = _listed(eval_parts)
         other, other_tables = collective.agree(lambda: layout.rows(listed, "eval_set"))
         check_everywhere(other, "eval_set", collective)
@@ -177,25 +179,37 @@ class Worker:
             TrainingPart(other, _at(fitted, other_tables), collective.sum),
         )
 
-    def train(self, boosting: Boosting, rows: Rows) -> None:
-        """Train by the schedule, and keep the best state on the model."""
+    def train(self, boosting: Boosting, rows: Rows) -> int:
+        """Train by the schedule, keep the best state on the model, and return the rounds taken."""
         model, first = self.model, self.collective.rank == 0
         model.progress = model.progress and first
-        show = on_step(model) if first else None
-        replay, checkpoint = Replay(boosting), None
+        checkpoints: list[Checkpoint | None] = [None, None]
         if self.faults.folder is not None:
             folder, mark = Path(self.faults.folder), self._fingerprint(rows)
-            checkpoint = Checkpoint(folder, mark, self.collective)
+            checkpoints = [Checkpoint(folder, mark, self.collective, name) for name in FILE_NAMES]
+        unused, model.resumed_at_, runs = iter(checkpoints), 0, []
+
+        def train(boosting: Boosting, schedule: Schedule) -> Run:
+            runs.append(self._run(boosting, schedule, next(unused)))
+            return runs[-1]
+
+        schedule = Schedule() if model.schedule is None else model.schedule
+        with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
+            keep_best(model, *train_twice(boosting, schedule, train, model.strength_))
+        for checkpoint in filter(None, checkpoints):
+            checkpoint.remove()
+        return sum(len(run.steps) for run in runs) - model.resumed_at_
+
+    def _run(self, boosting: Boosting, schedule: Schedule, checkpoint: Checkpoint | None) -> Run:
+        """Run the schedule, from where a checkpoint has it if there is one."""
+        show = on_step(self.model) if self.collective.rank == 0 else None
+        replay = Replay(boosting)
+        if checkpoint is not None:
             replay = checkpoint.resume(boosting)
             save = partial(checkpoint.save, boosting, replay.losses)
             show = replay.after_step(save, show, self.faults.every)
-        schedule = Schedule() if model.schedule is None else model.schedule
-        with threadpool_limits(1, user_api="blas"):  # BLAS threads slow down the engine's
-            run = drive(schedule, replay, boosting.validation, model.strength_, show)
-        keep_best(model, boosting, run)
-        model.resumed_at_ = replay.n_done
-        if checkpoint is not None:
-            checkpoint.remove()
+        self.model.resumed_at_ += replay.n_done
+        return drive(schedule, replay, boosting.validation, self.model.strength_, show)
 
     def _check_count(self, rows: Rows) -> None:
         n_rows = int(self.collective.sum(np.array([len(rows)]))[0])
@@ -223,14 +237,26 @@ class Worker:
         fitted: FittedCriterion = fit_for(criterion, self.model.strength_, rows, fitting=fitting)
         return fitted
 
-    def _held_out(self, whole: TrainingPart) -> tuple[TrainingPart, TrainingPart]:
-        """Return training rows and hold-out, chosen by a hash of each row."""
-        rows, seed = whole.rows, self.model.random_state * 2 + _HOLD_OUT
+    def _split(self, rows: Rows, tables: Sequence[Any]) -> tuple[TrainingPart, TrainingPart]:
+        """Return training rows and hold-out, split by a hash of each row, with their criterion."""
+        seed = self.model.random_state * 2 + _HOLD_OUT
         held = draws(rows.X.matrix, ties_of(rows), seed) < self.model.validation_fraction
-        parts = whole.take(np.flatnonzero(~held)), whole.take(np.flatnonzero(held))
+        chosen = np.flatnonzero(~held), np.flatnonzero(held)
+        parts = [rows.take(each) for each in chosen]
         for part, place in zip(parts, ("the training part", "the hold-out"), strict=True):
-            check_everywhere(part.rows, place, self.collective)
-        return parts
+            check_everywhere(part, place, self.collective)
+        if isinstance(criterion_of(self.model), FittedCriterion):
+            whole = self._fit_criterion(rows, tables)
+            criteria = [whole.take(each) for each in chosen]
+        else:
+            with after_hold_out(self.model.validation_fraction):
+                fitted = self._fit_criterion(parts[0], ())
+            criteria = [fitted, fitted.at(parts[1].X)]
+        train, validation = (
+            TrainingPart(part, criterion, self.collective.sum)
+            for part, criterion in zip(parts, criteria, strict=True)
+        )
+        return train, validation
 
     def _fingerprint(self, rows: Rows) -> str:
         """Return a digest of the settings and of the training rows of all processes."""

@@ -7,7 +7,7 @@ from .estimate import Estimate
 from .estimation import INTERVALS, METHODS, direct_effect_left, estimate_effects
 from .influence import MEANINGS
 from .mean_field import MeanField, mean_field
-from .nuisance import HERE, CrossFit, Fitting, Nuisances
+from .nuisance import HERE, CrossFit, Fitting, Nuisances, TooFewRowsError
 from .overlap import Overlap, overlap
 from .propensity import Propensity, warn_about_overlap
 from .result import Effects
@@ -47,6 +47,7 @@ __all__ = [
     "Surrogate",
     "SurrogateDesign",
     "Thresholds",
+    "TooFewRowsError",
     "Verdict",
     "balance",
     "direct_effect_left",

@@ -1,4 +1,4 @@
-"""The direct effect at each row's own X, corrected for the bias of regularised models."""
+"""Outcome means of each group at each row's own X, corrected for the bias of regularised models."""
 
 from __future__ import annotations
 
@@ -52,10 +52,15 @@ class Correction:
         corrected = nuisances.effect + self.basis(nuisances) @ self.coefficients
         return np.clip(corrected, -1, 1) if self.binary else corrected
 
+    def means(self, nuisances: Nuisances) -> Floats:
+        """Return μ̃₀ = m̂ − b̂τ̃ and μ̃₁ = m̂ + (1−b̂)τ̃, two columns: the mean m̂ stays what it is."""
+        effect, b = self.effect(nuisances), nuisances.propensity
+        return np.column_stack([nuisances.mean - b * effect, nuisances.mean + (1 - b) * effect])
+
 
 @dataclass(frozen=True)
-class ConditionalEffect:
-    """τ(X) = E[y|1,X] − E[y|0,X], as nuisance models and their correction estimate it.
+class ConditionalMeans:
+    """E[y|z,X] of both groups, as nuisance models and their correction estimate it.
 
     Parameters
     ----------
@@ -69,8 +74,8 @@ class ConditionalEffect:
     correction: Correction
 
     def predict(self, X: Any) -> Floats:
-        """Return the direct effect at rows the models have not seen."""
-        return self.correction.effect(self.models.predict(X))
+        """Return the mean in each group, two columns, of rows the models have not seen."""
+        return self.correction.means(self.models.predict(X))
 
 
 def fit_correction(

@@ -108,8 +108,8 @@ class _Numbers:
         )
         fill = sums / np.maximum(count, 1)
         if reduce is None:
-            empty = ~known.any(axis=0)
-            fill = np.nanmedian(np.where(empty, 0.0, matrix), axis=0)
+            partial = np.flatnonzero((count > 0) & (count < rows))  # others need no median
+            fill[partial] = np.nanmedian(matrix[:, partial], axis=0)
         filled = np.where(known, matrix, fill)
         mean = total(filled.sum(axis=0)) / np.maximum(rows, 1)
         squares, others = total(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,7 +17,7 @@ from .influence import EFFECTS, Effect, Estimator, doubly_robust, surrogate_effe
 from .nuisance import CrossFit, Nuisances
 from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
 from .result import Effects
-from .separation import OverlapWarning
+from .separation import warn_of_extremes
 from .surrogate import BASES
 
 METHODS = ("doubly_robust", "surrogate", "weighting")
@@ -45,6 +44,7 @@ def estimate_effects(
     sample_weight: Any = None,
     positive_level: Any = None,
     max_extreme_share: float = MAX_EXTREME_SHARE,
+    allow_separation: bool = False,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -98,6 +98,8 @@ def estimate_effects(
     max_extreme_share : float, default=0.25
         Warn when a larger share of propensities lies outside [.05, .95]; `verdict` asks for caution
         at the same share.
+    allow_separation : bool, default=False
+        Whether the effects are estimated, with a warning, where X predicts z nearly exactly.
     random_state : int, default=0
         Seed of the folds and the bootstrap.
     n_jobs : int, optional
@@ -132,8 +134,9 @@ def estimate_effects(
     needs_outcome, replicates = method == "doubly_robust", None
     if nuisances is None or interval == "bootstrap":
         models = {"propensity_model": propensity_model, "outcome_model": outcome_model}
-        folds: dict[str, Any] = {"cv": cv, "clip": clip, "seed": random_state}
-        cross_fit = CrossFit.of(rows, **models, **folds, needs_outcome=needs_outcome)
+        options: dict[str, Any] = {"cv": cv, "clip": clip, "seed": random_state}
+        options |= {"needs_outcome": needs_outcome, "allow_separation": allow_separation}
+        cross_fit = CrossFit.of(rows, **models, **options)
     nuisances = cross_fit.fit() if nuisances is None else nuisances
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
     effects = _effects(estimator, rows, nuisances)
@@ -298,13 +301,11 @@ def _warn_about_overlap(
     seen: Overlap, nuisances: Nuisances, clip: float, max_extreme_share: float
 ) -> None:
     """Warn, with the numbers, where the groups can hardly be compared."""
-    if seen.share_outside > max_extreme_share:
-        warnings.warn(
-            f"{seen.share_outside:.0%} of the propensities lie outside [{seen.low:g}, "
-            f"{seen.high:g}] (more than {max_extreme_share:.0%}) and {nuisances.n_clipped:,} were "
-            f"clipped to [{clip:g}, {1 - clip:g}]: there people of one level have hardly a "
-            "counterpart, every effect but total and direct_overlap rests on the outcome models, "
-            "and its interval is too short; direct_overlap is the effect these data can tell",
-            OverlapWarning,
-            stacklevel=3,
-        )
+    warn_of_extremes(
+        seen.share_outside,
+        (seen.low, seen.high),
+        max_extreme_share,
+        "every effect but total and direct_overlap is extrapolated there by the outcome models, "
+        "and its interval is too short; direct_overlap is the effect these data can tell. "
+        f"{nuisances.n_clipped:,} propensities were clipped to [{clip:g}, {1 - clip:g}]",
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -44,7 +44,8 @@ class FittedModel(Protocol):
         """Return the mean of each row of an encoded table.
 
         A model of one group's rows, or of the propensity, returns shape (n,); a model of all groups
-        returns shape (n, n_levels), the mean that each row would have in each group.
+        returns shape (n, n_levels), the mean that each row would have in each group. Several models
+        in one have another axis, the last.
         """
 
 
@@ -54,6 +55,10 @@ class Learner(Protocol):
     Training may happen here, on a device, or together with other processes. What ``encode`` is
     must not hold the table, because it is kept with the models.
     """
+
+    @property
+    def n_models(self) -> int:
+        """How many models it trains, to be stacked with those of other learners."""
 
     @property
     def encode(self) -> Callable[[Any], Any]:
@@ -78,6 +83,7 @@ class ScikitLearner:
     table: Any = field(repr=False)
     encode: Callable[[Any], Any] = field(default=as_given, repr=False)
     codes: bool = False
+    n_models: int = 1
 
     def predict_rows(self, model: FittedModel, rows: Index) -> Floats:
         """Return the predictions for rows of the learner's own table."""
@@ -140,6 +146,7 @@ class PooledLearner:
     codes: Codes = field(repr=False)
     n_levels: int
     join: Callable[[Any, Codes], Any]
+    n_models: int = 1
 
     @property
     def encode(self) -> Callable[[Any], Any]:
@@ -204,6 +211,22 @@ def add_interactions(table: Any, codes: Codes) -> Any:
     return np.hstack([table, z, table * z * INTERACTION_SCALE])
 
 
+def interaction_margin(table: Any, coefficients: Floats, level: int) -> Floats:
+    """Return the margin of a linear model of `add_interactions` if all rows were of one level.
+
+    Examples
+    --------
+    >>> table, coefficients = np.array([[2.0], [3.0]]), np.array([1.0, 0.5, 2.0, 0.1])
+    >>> interaction_margin(table, coefficients, 1).round(2).tolist()
+    [2.75, 3.95]
+    >>> (add_interactions(table, np.ones(2)) @ coefficients[:-1] + 0.1).round(2).tolist()
+    [2.75, 3.95]
+    """
+    count, z = table.shape[1], level - 0.5
+    slopes = coefficients[:count] + z * INTERACTION_SCALE * coefficients[count + 1 : -1]
+    return np.asarray(table @ slopes + z * coefficients[count] + coefficients[-1])
+
+
 def pooled_learners(rows: Rows) -> tuple[Learner, ...]:
     """Return the default outcome models: boosted trees and a linear model, each of all groups."""
     trees, linear = default_learners(rows.X, binary=rows.outcome.binary)
@@ -263,6 +286,20 @@ def learners_from(models: Any, X: Any, *, binary: bool, role: str) -> tuple[Lear
         if is_classifier(model) and not binary:
             raise TypeError(f"{role} {model!r} is a classifier, but y is not 0/1")
     return tuple(ScikitLearner(model, X) for model in chosen)
+
+
+def count_models(learners: Sequence[Learner]) -> int:
+    """Return how many models the learners train together."""
+    return sum(learner.n_models for learner in learners)
+
+
+def side_by_side(parts: Sequence[Floats], n_means: int) -> Floats:
+    """Return predictions of several learners with the models as the last axis.
+
+    ``n_means`` is 1 where each model predicts the mean in every group, else 0.
+    """
+    full = [part if part.ndim > 1 + n_means else part[..., None] for part in parts]
+    return np.concatenate(full, axis=-1)
 
 
 def stacking_shares(

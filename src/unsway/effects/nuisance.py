@@ -20,7 +20,15 @@ from ..core.penalty import identity
 from ..folds import fold_numbers
 from ..rows import Rows
 from ..tables import columns, row_count
-from .learners import FittedModel, Learner, learners_from, pooled_learners, stacking_shares
+from .learners import (
+    FittedModel,
+    Learner,
+    count_models,
+    learners_from,
+    pooled_learners,
+    side_by_side,
+    stacking_shares,
+)
 from .propensity import Propensity
 from .separation import refuse_separating_columns, separates
 
@@ -29,6 +37,30 @@ FEW_ROWS = 200_000
 
 #: Fewest rows a sensitive level must have before anything is estimated.
 MIN_LEVEL_ROWS = 20
+
+
+class TooFewRowsError(ValueError):
+    """A sensitive level has too few rows for its effects to be estimated.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the level.
+    fewest : int
+        How many it would need.
+    cv : int
+        Folds of the cross-fitting.
+    """
+
+    def __init__(self, n_rows: int, fewest: int, cv: int) -> None:
+        super().__init__(n_rows, fewest, cv)
+        self.n_rows, self.fewest, self.cv = n_rows, fewest, cv
+
+    def __str__(self) -> str:
+        return (
+            f"a sensitive level has {self.n_rows} rows; at least {self.fewest} are needed to "
+            f"estimate effects with cv={self.cv}. Give more rows, or merge the level with another"
+        )
 
 
 @dataclass(frozen=True)
@@ -66,8 +98,8 @@ class Nuisances:
 class Fitting:
     """How propensity and outcome models are trained: here, by scikit-learn.
 
-    Where the rows are spread over workers, another one trains them together (see
-    `unsway.distributed`).
+    Another one trains them by the library of the final model (see `unsway.models.nuisances`), or
+    together where the rows are spread over workers (see `unsway.distributed`).
     """
 
     #: Sums a small array over the workers; None where all rows are here.
@@ -86,9 +118,17 @@ class Fitting:
         ties = [values for values in (rows.weights, rows.y) if values is not None]
         return fold_numbers(rows.X, rows.z, n_folds, seed, ties=ties)
 
-    def propensity(self, rows: Rows, stated: Any) -> tuple[FittedModel, Floats]:
-        """Return a fitted propensity score and its values at the rows."""
+    def propensity(
+        self, rows: Rows, stated: Any, *, allow_separation: bool = False
+    ) -> tuple[FittedModel, Floats]:
+        """Return a fitted propensity score and its values at the rows.
+
+        With ``allow_separation``, or the same setting of a `Propensity`, a warning takes the place
+        of the error where X predicts z nearly exactly.
+        """
         model = clone(stated) if isinstance(stated, Propensity) else Propensity(stated)
+        if allow_separation:
+            model.set_params(allow_separation=True)
         scores = model.fit_predict(rows.X, rows.z, rows.weights)
         model.refuse_separating_columns(scores, rows.X, rows.z, rows.weights)
         return model, scores
@@ -117,8 +157,6 @@ class CrossFit:
         What the models are trained on.
     propensity, outcome : tuples of Learner
         Several are stacked; without outcome models the outcome means are NaN.
-    pooled : bool
-        Whether the outcome models are of all groups together; else there is one per group.
     folds : array of shape (n,)
         The fold of each row.
     n_folds : int
@@ -127,6 +165,11 @@ class CrossFit:
         The propensity is kept within [clip, 1−clip].
     fitting : Fitting
         Where the models are trained.
+    pooled : bool, default=False
+        Whether the outcome models are of all groups together; else there is one per group.
+    allow_separation : bool, optional
+        Whether a warning takes the place of the error where X predicts z nearly exactly; None for a
+        caller without that option.
     """
 
     rows: Rows = field(repr=False)
@@ -137,6 +180,7 @@ class CrossFit:
     clip: float
     fitting: Fitting = HERE
     pooled: bool = False
+    allow_separation: bool | None = None
 
     @classmethod
     def of(
@@ -151,6 +195,7 @@ class CrossFit:
         clip: float = 0.01,
         seed: int = 0,
         fitting: Fitting = HERE,
+        allow_separation: bool | None = None,
     ) -> Self:
         """Check the settings, encode the table, and assign the folds.
 
@@ -170,13 +215,14 @@ class CrossFit:
         elif needs_outcome:
             outcome = fitting.learners(rows, outcome_model, binary=binary, role="outcome_model")
         # Workers have a fixed pair of models, and choose by the rows that both were trained on.
-        if cv == 1 and fitting.reduce is None and max(len(propensity), len(outcome)) > 1:
+        most = max(map(count_models, (propensity, outcome)))
+        if cv == 1 and fitting.reduce is None and most > 1:
             raise ValueError(
                 "cv=1 predicts the rows a model was trained on, which cannot choose between "
                 "models; give one propensity_model and one outcome_model, or raise cv"
             )
         folds = fitting.folds(rows, cv, seed)
-        return cls(rows, propensity, outcome, folds, cv, clip, fitting, pooled)
+        return cls(rows, propensity, outcome, folds, cv, clip, fitting, pooled, allow_separation)
 
     def fit(self, chosen: Index | None = None) -> Nuisances:
         """Fit on the chosen rows, repeated ones included; a repeated row stays within one fold."""
@@ -204,15 +250,17 @@ class CrossFit:
         return np.column_stack([means for means, _ in each]), tuple(stack for _, stack in each)
 
     def _refuse_separating_columns(self, b: Floats) -> None:
-        """Raise if X tells z; a model that saw the rows may have learnt them by heart."""
-        rows, reduce = self.rows, self.fitting.reduce
+        """Raise if X predicts z; a model that saw the rows may have learnt them by heart."""
+        rows, reduce, allow = self.rows, self.fitting.reduce, self.allow_separation
         if self.n_folds == 1:
             if not separates(b, rows.z, rows.weights, reduce):
                 return
             halves = replace(self, folds=self.fitting.folds(rows, 2, 0), n_folds=2)
             everybody = np.arange(len(rows))
             b = halves._stack(self.propensity, rows.z, everybody, everybody >= 0)[0]
-        refuse_separating_columns(b, rows.z, rows.weights, columns(rows.X), reduce=reduce)
+        refuse_separating_columns(
+            b, rows.z, rows.weights, columns(rows.X), allow=allow, reduce=reduce
+        )
 
     def _stack(
         self,
@@ -231,13 +279,16 @@ class CrossFit:
             return np.full(len(chosen), np.nan), Stack((), (), ())
         folds, weights = self.folds[chosen], self.rows.weights
         means = () if level is None else (len(self.rows.groups.levels),)
-        predicted, models = np.empty((len(chosen), *means, len(learners))), []
+        predicted, models = np.empty((len(chosen), *means, count_models(learners))), []
         for fold in range(self.n_folds):
             test = folds == fold
             train = chosen[usable & ~test] if self.n_folds > 1 else chosen[usable]
             models.append(tuple(learner.fit(target, train, weights) for learner in learners))
-            for position, (learner, model) in enumerate(zip(learners, models[-1], strict=True)):
-                predicted[test, ..., position] = learner.predict_rows(model, chosen[test])
+            parts = [
+                learner.predict_rows(model, chosen[test])
+                for learner, model in zip(learners, models[-1], strict=True)
+            ]
+            predicted[test] = side_by_side(parts, len(means))
         inside = chosen[usable]
         own = predicted if level is None else predicted[np.arange(len(chosen)), level]
         shares = stacking_shares(
@@ -247,7 +298,9 @@ class CrossFit:
             reduce=self.fitting.reduce,
         )
         encoders = tuple(learner.encode for learner in learners)
-        return predicted @ shares, Stack(encoders, tuple(models), tuple(shares.tolist()))
+        return predicted @ shares, Stack(
+            encoders, tuple(models), tuple(shares.tolist()), len(means)
+        )
 
     def _stacking_weights(self, inside: Index, level: Index | None) -> Floats | None:
         """Return the weights of rows whose predictions are compared with the target.
@@ -266,20 +319,33 @@ class CrossFit:
 
 @dataclass(frozen=True)
 class Stack:
-    """The models of one nuisance: several learners, each trained once per fold."""
+    """The models of one nuisance: several learners, each trained once per fold.
+
+    Parameters
+    ----------
+    encoders : tuple of callable
+        Of each learner.
+    models : tuple of tuple of FittedModel
+        Of each fold, of each learner.
+    shares : tuple of float
+        The weight of each model in the mixture.
+    n_means : int, default=0
+        1 if each model predicts the mean in every group, 0 if it predicts one mean.
+    """
 
     encoders: tuple[Callable[[Any], Any], ...] = field(repr=False)
     models: tuple[tuple[FittedModel, ...], ...] = field(repr=False)
     shares: tuple[float, ...]
+    n_means: int = 0
 
     def predict(self, X: Any) -> Floats:
         """Return the prediction for other rows, averaged over the folds."""
         tables = [encode(X) for encode in self.encoders]
-        by_fold = [
-            np.stack([m.predict(table) for m, table in zip(fold, tables, strict=True)], axis=-1)
-            for fold in self.models
-        ]
-        return np.asarray(np.mean(by_fold, axis=0) @ np.array(self.shares))
+        total = 0.0
+        for fold in self.models:
+            parts = [m.predict(table) for m, table in zip(fold, tables, strict=True)]
+            total = total + side_by_side(parts, self.n_means) @ np.array(self.shares)
+        return np.asarray(total / len(self.models))
 
 
 @dataclass(frozen=True)
@@ -328,7 +394,4 @@ def _check_settings(rows: Rows, cv: int, clip: float, seed: int, reduce: Reduce)
     counts = reduce(np.array([len(z) - z.sum(), z.sum()]))
     fewest, count = max(MIN_LEVEL_ROWS, 2 * cv), int(counts.min())
     if count < fewest:
-        raise ValueError(
-            f"a sensitive level has {count} rows; at least {fewest} are needed to estimate effects "
-            f"with cv={cv}"
-        )
+        raise TooFewRowsError(count, fewest, cv)

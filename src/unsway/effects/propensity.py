@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -23,7 +22,7 @@ from ..folds import fold_numbers, hold_out
 from ..tables import columns, take
 from .encoding import TableEncoder
 from .learners import fit_copy
-from .separation import OverlapWarning, refuse_separating_columns, separates
+from .separation import refuse_separating_columns, separates, warn_of_extremes
 
 #: Scoring of the default model's C by the name users say.
 SCORINGS = {"log_loss": "neg_log_loss", "accuracy": "accuracy"}
@@ -234,15 +233,12 @@ def warn_about_overlap(
     extrapolated_by : str, default="the outcome models"
         What the direct effect rests on where a level has hardly any row.
     """
-    outside = float(np.mean((scores < low) | (scores > high)))
-    if outside > max_share:
-        warnings.warn(
-            f"{outside:.0%} of the propensity scores lie outside [{low:g}, {high:g}] (more than "
-            f"{max_share:.0%}). Nearly all rows like these are of one level, so their direct "
-            f"effect is not observed but extrapolated by {extrapolated_by}: too much or too little "
-            "of it may be removed there. Drop columns of X that only stand for the sensitive "
-            "attribute, and check the result on other data; max_extreme_share accepts a larger "
-            "share",
-            OverlapWarning,
-            stacklevel=3,
-        )
+    warn_of_extremes(
+        float(np.mean((scores < low) | (scores > high))),
+        (low, high),
+        max_share,
+        f"their direct effect is not observed but extrapolated by {extrapolated_by}: too much or "
+        "too little of it may be removed there. Drop columns of X that only stand for the "
+        "sensitive attribute, and check the result on other data; max_extreme_share accepts a "
+        "larger share",
+    )

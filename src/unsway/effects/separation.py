@@ -44,6 +44,23 @@ class OverlapWarning(UserWarning):
     """Many propensities are near 0 or 1: there the direct effect is extrapolated."""
 
 
+def warn_of_extremes(
+    share: float, bounds: tuple[float, float], max_share: float, meaning: str
+) -> None:
+    """Warn if the share of propensities outside the bounds is above a limit.
+
+    ``meaning`` says what follows for the caller's result.
+    """
+    if share > max_share:
+        low, high = bounds
+        warnings.warn(
+            f"{share:.0%} of the propensities lie outside [{low:g}, {high:g}] (more than "
+            f"{max_share:.0%}). Nearly all rows like these are of one level, so {meaning}",
+            OverlapWarning,
+            stacklevel=4,
+        )
+
+
 def separation(
     scores: Floats, z: Floats, weights: Floats | None = None, reduce: Reduce | None = None
 ) -> float:

@@ -20,8 +20,9 @@ from ..core import Losses, Objective, Schedule, Step
 from ..core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from ..core.schedule import Run
 from ..criteria import choose_strength
-from .engine import BoosterSettings, Engine, Grower
+from .engine import BoosterSettings, Engine, Grower, params_of
 from .margins import class_probabilities, likelier_class, show_steps
+from .nuisances import EngineFitting
 from .objectives import check_learning_rate
 from .training import (
     Part,
@@ -31,8 +32,12 @@ from .training import (
     prepare,
     read_table,
     refit,
+    revision,
     strength_of,
 )
+
+#: A second model takes no more rounds than the first, unless rows times rounds are fewer than this.
+MOST_ROW_ROUNDS = 5_000_000
 
 
 @dataclass
@@ -40,7 +45,8 @@ class Boosting:
     """A booster as a schedule drives it, with the history of its rounds.
 
     ``measure`` returns both losses and the statistics at a validation margin that is not in
-    memory, on a device for instance; by default ``validation`` itself does.
+    memory, on a device for instance; by default ``validation`` itself does. ``revise`` returns the
+    objective of a second model, given the first one's validation margin, or None to keep the first.
     """
 
     grower: Grower
@@ -49,6 +55,7 @@ class Boosting:
     rounds: int = 0
     history: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     measure: Callable[[Any], tuple[Losses, Floats]] | None = None
+    revise: Callable[[Floats], Objective | None] | None = None
 
     def step(self, strength: float) -> None:
         """Grow one tree at this λ."""
@@ -59,6 +66,25 @@ class Boosting:
             statistics = self.derivatives.statistics
             value = penalty.distance.value(statistics)
             self._record("train", penalty.names, statistics, penalty=value)
+
+    def restart(self, objective: Objective) -> Boosting:
+        """Return another on the same rows before its first round, with another objective.
+
+        The held-out rows judge it by the same losses.
+        """
+        old = self.derivatives
+        return replace(
+            self,
+            grower=self.grower.restart(),
+            derivatives=type(old)(objective, old.curvature, old.learning_rate),
+            rounds=0,
+            history={},
+        )
+
+    def count_rows(self) -> int:
+        """Return the number of training rows of all workers."""
+        objective = self.derivatives.objective
+        return int(objective.penalty.reduce(np.array([float(len(objective.target))]))[0])
 
     def evaluate(self) -> Losses:
         """Return both losses on the validation rows."""
@@ -165,7 +191,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         def fit(model: Self) -> None:
             check_booster(model)
             given = (X, y, sensitive_features, sample_weight, eval_set)
-            train_booster(model, start(model, *prepare(model, *given, model.strength_)))
+            train_booster(model, start(model, *prepare_booster(model, *given, model.strength_)))
 
         return refit(self, fit)
 
@@ -229,6 +255,7 @@ def check_booster(model: BoostedClassifier) -> None:
     check_choice(model.curvature, "curvature", BOOSTING_CURVATURES)
     if not isinstance(params, dict | None):
         raise TypeError(f"params must be a dict of the engine's parameters; got {params!r}")
+    model.params_ = dict(params_of(model))
     given = params or {}
     refused = next((name for name in given if name in engine.refused_params), None)
     if refused is not None:
@@ -245,23 +272,67 @@ def check_booster(model: BoostedClassifier) -> None:
 def learning_rate(model: BoostedClassifier) -> float:
     """Return η as the engine will use it."""
     for name in model.engine.learning_rate_names:
-        if name in (model.params or {}):
-            return check_learning_rate((model.params or {})[name], f"params[{name!r}]")
+        if name in params_of(model):
+            return check_learning_rate(params_of(model)[name], f"params[{name!r}]")
     return model.engine.default_learning_rate
+
+
+def prepare_booster(model: BoostedClassifier, *given: Any) -> tuple[Part, Part]:
+    """Check what a booster is fitted on, and fit its criterion with trees of the same engine.
+
+    ``given`` is X, y, the sensitive attribute, weights, eval_set and the strength.
+    """
+    return prepare(model, *given, fitting=nuisance_fitting(model))
+
+
+def nuisance_fitting(model: BoostedClassifier) -> EngineFitting:
+    """Return how a booster's nuisances are trained: by its engine, on its device."""
+    settings = BoosterSettings.of(model)
+    device = {name: settings.params[name] for name in ("device",) if name in settings.params}
+    return EngineFitting(model.engine, replace(settings, params=device))
 
 
 def start(model: BoostedClassifier, train: Part, validation: Part) -> Boosting:
     """Return rows, booster and objective of a classifier before the first tree."""
     settings = BoosterSettings.of(model)
-    return model.engine.start(settings, learning_rate(model), train, validation)
+    boosting = model.engine.start(settings, learning_rate(model), train, validation)
+    return replace(boosting, revise=revision(train, validation))
 
 
 def train_booster(model: BoostedClassifier, boosting: Boosting) -> None:
     """Drive the rounds by the schedule, and keep the best state on the classifier."""
+
+    def train(boosting: Boosting, schedule: Schedule) -> Run:
+        return drive(schedule, boosting, boosting.validation, model.strength_, on_step(model))
+
     schedule = Schedule() if model.schedule is None else model.schedule
     with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
-        run = drive(schedule, boosting, boosting.validation, model.strength_, on_step(model))
-    keep_best(model, boosting, run)
+        keep_best(model, *train_twice(boosting, schedule, train, model.strength_))
+
+
+def train_twice(
+    boosting: Boosting,
+    schedule: Schedule,
+    train: Callable[[Boosting, Schedule], Run],
+    strength: float,
+) -> tuple[Boosting, Run]:
+    """Train a model, and a second one if the criterion asks for it; return the better one.
+
+    Both are judged on the held-out rows by the same loss.
+    """
+    run = train(boosting, schedule)
+    if boosting.revise is None or strength == 0:
+        return boosting, run
+    margin = boosting.grower.validation_margin(max(1, run.best_state))
+    objective = boosting.revise(np.asarray(margin, dtype=np.float64))
+    if objective is None:
+        return boosting, run
+    second = boosting.restart(objective)
+    most = max(len(run.steps), MOST_ROW_ROUNDS // second.count_rows())
+    again = train(second, replace(schedule, max_steps=min(most, schedule.max_steps)))
+    if again.best.losses.whole(strength) < run.best.losses.whole(strength):
+        return second, again
+    return boosting, run
 
 
 def keep_best(model: BoostedClassifier, boosting: Boosting, run: Run) -> None:

@@ -223,16 +223,30 @@ class DeviceGrower:
             gradient, curvature = derivatives(self._margin(self._train))
             self._calls.boost(self.n_trees, gradient, curvature)
 
-    def validation_margin(self) -> Any:
-        """Return the margin of the validation rows, on the device."""
+    def validation_margin(self, n_trees: int | None = None) -> Any:
+        """Return the margin of the validation rows: on the device, or of the first trees."""
         with self._place:
+            if n_trees is not None:
+                rows = self._arrays.asarray(self._validation.rows, order="C")
+                return self._calls.added(rows, 0, n_trees).get()
             return self._margin(self._validation)
 
-    def fork(self) -> DeviceGrower:
-        """Return another on the same rows, with a copy of the trees and of the margins."""
+    def restart(self) -> DeviceGrower:
+        """Return another on the same rows, without trees."""
         twin = copy(self)
         with self._place:
             twin._start(xgboost().Booster(self.params, cache=[self._matrix]))
+            twin._newest = None
+            twin._train, twin._validation = (
+                _Scored(scored.rows, self._arrays.zeros(len(scored.rows), dtype=np.float32))
+                for scored in (self._train, self._validation)
+            )
+        return twin
+
+    def fork(self) -> DeviceGrower:
+        """Return another on the same rows, with a copy of the trees and of the margins."""
+        twin = self.restart()
+        with self._place:
             if self.n_trees:
                 twin.booster.load_model(self.booster.save_raw(raw_format="ubj"))
             twin._train, twin._validation = (

@@ -46,8 +46,32 @@ class BoosterSettings:
 
     @classmethod
     def of(cls, model: BoostedClassifier) -> Self:
-        """Read the settings of a classifier."""
-        return cls(model.params or {}, model.curvature, model.random_state, model.n_jobs)
+        """Read the settings of a classifier; without parameters it has the engine's defaults."""
+        return cls(params_of(model), model.curvature, model.random_state, model.n_jobs)
+
+
+def params_of(model: BoostedClassifier) -> Mapping[str, Any]:
+    """Return the engine's parameters that a classifier trains with."""
+    return model.params or model.engine.default_params
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeShape:
+    """The trees of a nuisance.
+
+    Parameters
+    ----------
+    n_trees : int
+        How many.
+    learning_rate : float
+        By how much each is shrunk.
+    depth : int
+        Splits from root to leaf at most.
+    """
+
+    n_trees: int
+    learning_rate: float
+    depth: int
 
 
 class Grower(Protocol):
@@ -62,8 +86,11 @@ class Grower(Protocol):
     def boost(self, derivatives: Derivatives) -> None:
         """Grow one tree from the derivatives at the present training margin."""
 
-    def validation_margin(self) -> NDArray[Any]:
-        """Return the margin of the validation rows."""
+    def validation_margin(self, n_trees: int | None = None) -> NDArray[Any]:
+        """Return the margin that all trees, or the first ones, give the validation rows."""
+
+    def restart(self) -> Grower:
+        """Return another on the same rows, without trees."""
 
     def fork(self) -> Grower:
         """Return another with the same rows and trees, or raise `InexactForkError`."""
@@ -94,7 +121,9 @@ class Engine(Protocol):
     learning_rate_names : tuple of str
         What the engine calls its learning rate.
     default_learning_rate : float
-        Its value where it is not given.
+        Its value where other parameters are given.
+    default_params : mapping
+        The parameters where none are given.
     objective : str
         What a saved model calls the objective whose margins are log-odds.
     """
@@ -104,6 +133,7 @@ class Engine(Protocol):
     refused_params: ClassVar[Mapping[str, str]]
     learning_rate_names: ClassVar[tuple[str, ...]]
     default_learning_rate: ClassVar[float]
+    default_params: ClassVar[Mapping[str, Any]]
     objective: ClassVar[str]
 
     def version(self) -> str:
@@ -119,6 +149,19 @@ class Engine(Protocol):
         self, settings: BoosterSettings, learning_rate: float, train: Part, validation: Part
     ) -> Boosting:
         """Return rows, booster and objective before the first tree."""
+
+    def bin_rows(self, settings: BoosterSettings, table: CodedTable, weights: Floats | None) -> Any:
+        """Return rows to grow the trees of nuisances on."""
+
+    def grow(
+        self,
+        settings: BoosterSettings,
+        shape: TreeShape,
+        binned: Any,
+        target: Floats,
+        margin: Floats,
+    ) -> Any:
+        """Return a booster of a 0/1 target whose trees start from a margin."""
 
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""

@@ -23,11 +23,17 @@ from ..criteria import FittedCriterion
 from ..folds import row_keys, uniforms
 from ..groups import find_copies, level_extremes, refuse_copy
 from ..rows import Rows
-from ..tables import EngineTable
-from .boosting import Boosting, check_booster, learning_rate, train_booster
+from ..tables import EngineTable, take
+from .boosting import (
+    Boosting,
+    check_booster,
+    learning_rate,
+    nuisance_fitting,
+    train_booster,
+)
 from .engine import BoosterSettings
 from .parquet import ParquetRows
-from .training import criterion_of, fit_for, hold_out_rows, read_table
+from .training import after_hold_out, criterion_of, fit_for, hold_out_rows, read_table
 from .xgboost import (
     XGBoostGrower,
     cuda_device,
@@ -104,20 +110,26 @@ def fit_rows(
         held = np.isin(np.arange(len(rows)), parts[1])
     for inside, place in ((~held, "the training part"), (held, "the hold-out")):
         rows.take(np.flatnonzero(inside)).check_present(place)
-    fitted = _criterion_at(model, files, rows, table, sample)
+    fitted = _criterion_at(model, files, rows, (table, sample), held)
     del table
     with TemporaryDirectory(dir=folder) as scratch:
-        train, validation = (
-            _objective(fitted, rows, np.flatnonzero(inside), Path(scratch))
-            for inside in (~held, held)
-        )
+        folder = Path(scratch)
+        train, validation = (_objective(fitted, rows, inside, folder) for inside in (~held, held))
+
+        def revise(margin: Floats) -> Objective | None:
+            chosen = np.flatnonzero(held)
+            revised = fitted.take(chosen).revised(rows.take(chosen), margin)
+            if revised is None:
+                return None
+            return _objective(fitted.with_settings(revised.criterion), rows, ~held, folder)
+
         params = engine_params(BoosterSettings.of(model))
         feeds = [feed_of(files, model.table_, inside, rows.weights) for inside in (~held, held)]
         first = training_matrix(params, feeds[0])
         other = training_matrix(params, feeds[1], bins_of=first)
         derivatives = BoostingDerivatives(train, model.curvature, learning_rate(model))
         grower = XGBoostGrower(params, first, other)
-        train_booster(model, Boosting(grower, derivatives, validation))
+        train_booster(model, Boosting(grower, derivatives, validation, revise=revise))
     return FittedRows(criterion=fitted, held=held)
 
 
@@ -153,26 +165,37 @@ def _survey(
 
 
 def _criterion_at(
-    model: FairXGBClassifier, files: ParquetRows, rows: Rows, table: Any, sample: Mask
+    model: FairXGBClassifier,
+    files: ParquetRows,
+    rows: Rows,
+    parts: tuple[Any, Mask],
+    held: Mask,
 ) -> FittedCriterion:
-    """Fit the criterion on a sample, and predict its values for the other rows in batches."""
-    criterion = criterion_of(model)
-    if sample.all() or isinstance(criterion, FittedCriterion):
-        whole = rows.with_table(table if sample.all() else None)
-        return fit_for(criterion, model.strength_, whole)
-    inside = rows.take(np.flatnonzero(sample)).with_table(table)
-    fitted = fit_for(criterion, model.strength_, inside)
+    """Fit the criterion on the training rows of a sample, and bring its values to all rows.
+
+    ``parts`` are the table of the sample, and which rows are in it.
+    """
+    (table, sample), criterion = parts, criterion_of(model)
+    if isinstance(criterion, FittedCriterion):
+        return fit_for(criterion, model.strength_, rows.with_table(None))
+    taught = sample & ~held
+    inside = rows.take(np.flatnonzero(taught)).with_table(
+        take(table, np.flatnonzero(~held[sample]))
+    )
+    with after_hold_out(float(held.mean())):
+        fitted = fit_for(criterion, model.strength_, inside, fitting=nuisance_fitting(model))
     if fitted.row_values is None:
         return fitted
     values = np.empty((files.n_rows, *fitted.row_values.shape[1:]))
     for span, batch in files.batches():
         values[span] = fitted.predict(batch)
-    values[sample] = fitted.row_values  # out-of-fold values
+    values[taught] = fitted.row_values  # from models that have not seen them
     return fitted.with_values(values)
 
 
-def _objective(fitted: FittedCriterion, rows: Rows, chosen: Any, folder: Path) -> Objective:
+def _objective(fitted: FittedCriterion, rows: Rows, inside: Mask, folder: Path) -> Objective:
     """Return the objective on a part of the rows, its columns in memory-mapped files."""
+    chosen = np.flatnonzero(inside)
     objective = fitted.take(chosen).objective(rows.take(chosen))
 
     def mapped(values: Any, dtype: Any) -> Any:

@@ -31,7 +31,8 @@ class FairTargetClassifier(WrappedClassifier):
         Its ``fit`` must take ``sample_weight``; CatBoost's classifier will do. Gradient boosting by
         default.
     criterion : FairTarget, optional
-        How the direct effect at each row is estimated.
+        How the direct effect at each row is estimated: by default with scikit-learn's models. One
+        classifier is trained: ``smoothing="auto"`` is 0 here.
     strength : float
         Share of the direct effect that is taken out, from 0 to 1.
     positive_level : optional

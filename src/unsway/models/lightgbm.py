@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import Floats
 from ..core.derivatives import BoostingDerivatives
 from ..extras import load
 from ..tables import CodedTable, EngineTable
 from .boosting import BoostedClassifier, Boosting
-from .engine import BoosterSettings, Derivatives, ModelFacts
+from .engine import BoosterSettings, Derivatives, ModelFacts, TreeShape
 from .training import Part
 
 _BOOSTING = ("boosting", "boosting_type", "boost")
@@ -70,8 +71,15 @@ class LightGBMGrower:
                 "few rows for min_data_in_leaf (20 by default); lower it in params"
             ) from error
 
-    def validation_margin(self) -> NDArray[Any]:
-        """Return the margin of the validation rows, which LightGBM shows to metrics alone."""
+    def validation_margin(self, n_trees: int | None = None) -> NDArray[Any]:
+        """Return the margin that all trees, or the first ones, give the validation rows.
+
+        LightGBM shows the margin of all trees to metrics alone.
+        """
+        if n_trees is not None:
+            booster = self.booster if self._before is None else self._before[0]
+            rows = self._tables[1].matrix
+            return np.asarray(booster.predict(rows, raw_score=True, num_iteration=n_trees))
         if self._before is not None:
             return self._before[1]
         seen: list[NDArray[Any]] = []
@@ -83,14 +91,19 @@ class LightGBMGrower:
         self.booster.eval_valid(feval=look)
         return seen[0]
 
+    def restart(self) -> LightGBMGrower:
+        """Return another on the same rows, without trees."""
+        twin = copy(self)
+        twin._before, twin.booster = None, self._without_trees()
+        return twin
+
     def fork(self) -> LightGBMGrower:
         """Return another on the same rows, with a copy of the trees."""
+        if not self.n_trees:
+            return self.restart()
         twin = copy(self)
-        if self.n_trees:
-            model = self.booster.model_to_string(num_iteration=-1)
-            twin._before = lightgbm().Booster(model_str=model), self.validation_margin().copy()
-        else:
-            twin.booster = self._without_trees()
+        model = self.booster.model_to_string(num_iteration=-1)
+        twin._before = lightgbm().Booster(model_str=model), self.validation_margin().copy()
         return twin
 
     def _go_on(self, derivatives: Derivatives) -> None:
@@ -111,15 +124,8 @@ class LightGBMGrower:
     def _binned(self) -> tuple[Any, Any]:
         """Return training and validation rows as LightGBM bins them."""
         train, validation = self._tables
-        names, levels = train.layout.names, train.layout.levels
-        rows = lightgbm().Dataset(
-            train.matrix,
-            label=np.zeros(len(train), dtype=np.float32),  # LightGBM insists; it is not read
-            feature_name=_feature_names(train.layout) or "auto",
-            categorical_feature=[k for k, name in enumerate(names) if name in levels],
-            params=self._params,
-            free_raw_data=False,
-        )
+        unread = np.zeros(len(train), dtype=np.float32)  # a label, on which LightGBM insists
+        rows = binned(train, self._params, label=unread, free_raw_data=False)
         none = np.zeros(len(validation), dtype=np.float32)
         others = rows.create_valid(validation.matrix, label=none, params=self._params)
         return rows, others
@@ -138,6 +144,7 @@ class LightGBM:
     model_file: ClassVar[str] = "model.txt"
     learning_rate_names: ClassVar[tuple[str, ...]] = ("learning_rate", "shrinkage_rate", "eta")
     default_learning_rate: ClassVar[float] = 0.1
+    default_params: ClassVar[Mapping[str, Any]] = {"learning_rate": 0.1, "num_leaves": 8}
     objective: ClassVar[str] = "binary sigmoid:1"
     refused_params: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
@@ -211,6 +218,29 @@ class LightGBM:
         derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
         return Boosting(grower, derivatives, validation.objective())
 
+    def bin_rows(self, settings: BoosterSettings, table: CodedTable, weights: Floats | None) -> Any:
+        """Return rows to grow the trees of nuisances on."""
+        unread = np.zeros(len(table), dtype=np.float32)  # a label, on which LightGBM insists
+        return binned(table, nuisance_params(settings), label=unread, weight=weights)
+
+    def grow(
+        self,
+        settings: BoosterSettings,
+        shape: TreeShape,
+        binned: Any,
+        target: Floats,
+        margin: Floats,
+    ) -> Any:
+        """Return a booster of a 0/1 target whose trees start from a margin."""
+        params = {
+            **nuisance_params(settings),
+            "learning_rate": shape.learning_rate,
+            "max_depth": shape.depth,
+            "num_leaves": 2**shape.depth,
+        }
+        binned.construct().set_label(target).set_init_score(margin)
+        return lightgbm().train(params, binned, shape.n_trees)
+
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""
         for name, value in params.items():
@@ -279,11 +309,13 @@ class FairLGBMClassifier(BoostedClassifier):
     Parameters
     ----------
     criterion, strength, schedule, validation_fraction, curvature, positive_level
-        As in `FairXGBClassifier`. At strength 0 the trees are those of LightGBM's own objective
-        with ``boost_from_average=False``.
+        As in `FairXGBClassifier`; LightGBM trains the propensity and outcome models of fair
+        targets. At strength 0 the trees are those of LightGBM's own objective with
+        ``boost_from_average=False``.
     params : dict, optional
         Parameters of LightGBM, passed on untouched, but for those the classifier sets itself:
-        objective, rounds, threads and seeds are refused by name.
+        objective, rounds, threads and seeds are refused by name. Without any parameters a learning
+        rate of .1 and 8 leaves are used; with some, the others have LightGBM's own defaults.
     callback, progress
         As in `FairXGBClassifier`.
     random_state : int, default=0
@@ -297,7 +329,7 @@ class FairLGBMClassifier(BoostedClassifier):
         The best state, an ordinary model.
     classes_, n_features_in_, feature_names_in_, feature_importances_
         As in scikit-learn.
-    best_iteration_, n_rounds_, evals_result_, strength_, sensitive_levels_
+    params_, best_iteration_, n_rounds_, evals_result_, strength_, sensitive_levels_
         As in `FairXGBClassifier`.
 
     References
@@ -315,6 +347,29 @@ class FairLGBMClassifier(BoostedClassifier):
     """
 
     engine = LIGHTGBM
+
+
+def nuisance_params(settings: BoosterSettings) -> dict[str, Any]:
+    """Return LightGBM's parameters for trees of nuisances: binary ones without a start."""
+    params = {
+        "objective": "binary",
+        "boost_from_average": False,
+        "deterministic": True,
+        "verbosity": -1,
+    }
+    return params if settings.n_jobs is None else {**params, "num_threads": settings.n_jobs}
+
+
+def binned(table: CodedTable, params: Mapping[str, Any], **columns: Any) -> Any:
+    """Return rows as LightGBM bins them."""
+    names, levels = table.layout.names, table.layout.levels
+    return lightgbm().Dataset(
+        table.matrix,
+        feature_name=_feature_names(table.layout) or "auto",
+        categorical_feature=[k for k, name in enumerate(names) if name in levels],
+        params=dict(params),
+        **columns,
+    )
 
 
 def _feature_names(table: EngineTable) -> list[str] | None:

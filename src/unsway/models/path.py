@@ -11,10 +11,19 @@ from threadpoolctl import threadpool_limits
 
 from .._typing import Floats
 from ..core import Schedule, Step
-from .boosting import BoostedClassifier, Boosting, check_booster, keep_best, on_step, start
+from ..core.schedule import Run
+from .boosting import (
+    BoostedClassifier,
+    Boosting,
+    check_booster,
+    keep_best,
+    on_step,
+    prepare_booster,
+    start,
+    train_twice,
+)
 from .engine import InexactForkError
 from .logistic import FairLogisticRegression, minimize, state_problem
-from .training import prepare
 
 #: Warm starts stay within these quarters of the strengths, so that they do not depend on the number
 #: of strengths, or on their distribution over workers.
@@ -51,7 +60,7 @@ class BoostedPath:
         self._model = copy(model)
         self._schedule = Schedule() if model.schedule is None else model.schedule
         check_booster(self._model)
-        parts = prepare(self._model, X, y, z, weights, eval_set, strength=None)
+        parts = prepare_booster(self._model, X, y, z, weights, eval_set, None)
         self._start = start(self._model, *parts)
         self._pretrained: tuple[Boosting, tuple[Step, ...]] | None = None
         self._direct = self._start.validation.shift is not None
@@ -69,8 +78,11 @@ class BoostedPath:
     def _run(self, model: BoostedClassifier, strength: float) -> tuple[Boosting, Any]:
         show = on_step(model)
         if self._direct:
-            boosting = self._start.fork()
-            return boosting, self._schedule.run_directly(boosting, strength, show)
+
+            def train(boosting: Boosting, schedule: Schedule) -> Run:
+                return schedule.run_directly(boosting, strength, show)
+
+            return train_twice(self._start.fork(), self._schedule, train, strength)
         boosting, steps = self._pretrain(strength, show)
         return boosting, self._schedule.finish(boosting, strength, steps, show)
 

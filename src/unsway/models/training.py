@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from .._typing import Index, Reduce
+from .._typing import Floats, Index, Reduce
 from ..checks import check_integer, check_number
 from ..core import Objective, Schedule, Step
 from ..core.schedule import Run, Trainable
@@ -23,10 +23,10 @@ from ..criteria import (
     choose_strength,
     fit_criterion,
 )
-from ..effects import HERE, Fitting
+from ..effects import HERE, Fitting, TooFewRowsError
 from ..folds import hold_out
 from ..rows import Rows
-from ..tables import EngineTable, check_table
+from ..tables import EngineTable, check_table, take
 
 Estimator = TypeVar("Estimator")
 
@@ -56,6 +56,20 @@ class Part:
     def take(self, chosen: Index) -> Part:
         """Return some of the rows."""
         return replace(self, rows=self.rows.take(chosen), criterion=self.criterion.take(chosen))
+
+
+def revision(train: Part, validation: Part) -> Callable[[Floats], Objective | None]:
+    """Return what gives the objective of a second model, from the first one's validation margin."""
+
+    def revise(margin: Floats) -> Objective | None:
+        revised = validation.criterion.revised(validation.rows, margin, reduce=validation.reduce)
+        if revised is None:
+            return None
+        return replace(
+            train, criterion=train.criterion.with_settings(revised.criterion)
+        ).objective()
+
+    return revise
 
 
 def refit(estimator: Estimator, fit: Callable[[Estimator], None]) -> Estimator:
@@ -131,31 +145,73 @@ def prepare(
     sample_weight: Any,
     eval_set: Any,
     strength: float | None,
+    *,
+    fitting: Fitting = HERE,
 ) -> tuple[Part, Part]:
     """Check every input, fit the criterion, and return what to train on and what to stop by.
 
     Both parts are in their canonical order: the sums over rows, and with them the trees, are the
     same in whatever order the rows were given. ``strength`` is that of the fit, or None where many
-    strengths share what is prepared.
+    strengths share what is prepared. ``fitting`` trains the models of propensities and outcome
+    means.
     """
     rows = read_rows(model, read_table(model, X, reset=True), y, sensitive_features, sample_weight)
     model.table_ = EngineTable.of(rows.X)
     coded = rows.with_table(model.table_.code(rows.X))
     criterion = criterion_of(model)
     if eval_set is None:
-        train, held = hold_out_rows(
+        chosen = hold_out_rows(
             rows, model.validation_fraction, model.random_state, order=rows.canonical_order()
         )
-        together = Part(coded, fit_for(criterion, strength, rows))
-        return together.take(train), together.take(held)
+        whole = fit_held_out(criterion, strength, rows, chosen, fitting=fitting)
+        together = Part(coded, whole)
+        return together.take(chosen[0]), together.take(chosen[1])
     other = check_other_rows(
         eval_set, "eval_set", rows, read=lambda table: read_table(model, table, reset=False)
     )
     with inside("eval_set"):
         other_coded = other.with_table(model.table_.code(other.X))
-    fitted = fit_for(criterion, strength, rows)
-    together, beside = Part(coded, fitted), Part(other_coded, fitted.at(other.X))
+    whole = fit_for(criterion, strength, rows, fitting=fitting)
+    together, beside = Part(coded, whole), Part(other_coded, whole.at(other.X))
     return together.take(rows.canonical_order()), beside.take(other.canonical_order())
+
+
+def fit_held_out(
+    criterion: Any,
+    strength: float | None,
+    rows: Rows,
+    parts: tuple[Index, Index],
+    *,
+    fitting: Fitting = HERE,
+) -> FittedCriterion:
+    """Return a criterion at all rows, fitted on those to train on and predicted for the others.
+
+    The rows held out judge the model, and so must not have taught the criterion either. One that
+    was fitted before keeps its values.
+    """
+    train, held = parts
+    if isinstance(criterion, FittedCriterion):
+        return fit_criterion(criterion, rows)
+    with after_hold_out(len(held) / len(rows)):
+        fitted: FittedCriterion = fit_for(criterion, strength, rows.take(train), fitting=fitting)
+    if fitted.row_values is None:
+        return fitted
+    values = np.empty((len(rows), *fitted.row_values.shape[1:]))
+    values[train], values[held] = fitted.row_values, fitted.predict(take(rows.X, held))
+    return fitted.with_values(values)
+
+
+@contextmanager
+def after_hold_out(share: float) -> Iterator[None]:
+    """Let an error about too few rows say that a share of them was held out before."""
+    try:
+        yield
+    except TooFewRowsError as error:
+        enough = error.n_rows >= error.fewest * (1 - share)
+        raise ValueError(
+            f"too few rows are left to train on after {share:.0%} are held out: {error}"
+            + ("; a smaller validation_fraction leaves more to train on" if enough else "")
+        ) from None
 
 
 def hold_out_rows(

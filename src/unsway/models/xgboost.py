@@ -11,11 +11,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import Floats
 from ..core.derivatives import BoostingDerivatives
 from ..extras import load
 from ..tables import CodedTable, EngineTable
 from .boosting import BoostedClassifier, Boosting
-from .engine import BoosterSettings, Derivatives, InexactForkError, ModelFacts
+from .engine import (
+    BoosterSettings,
+    Derivatives,
+    InexactForkError,
+    ModelFacts,
+    TreeShape,
+)
 from .training import Part, refit
 
 #: Shares of rows and columns that XGBoost draws afresh, unless they are 1.
@@ -72,14 +79,22 @@ class XGBoostGrower:
         gradient, curvature = derivatives(margin)
         self.booster.boost(self._train, self.n_trees, grad=gradient, hess=curvature)
 
-    def validation_margin(self) -> NDArray[Any]:
-        """Return the margin of the validation rows."""
-        return np.asarray(self.booster.predict(self._validation, output_margin=True))
+    def validation_margin(self, n_trees: int | None = None) -> NDArray[Any]:
+        """Return the margin that all trees, or the first ones, give the validation rows."""
+        first = (0, 0 if n_trees is None else n_trees)
+        return np.asarray(
+            self.booster.predict(self._validation, output_margin=True, iteration_range=first)
+        )
+
+    def restart(self) -> XGBoostGrower:
+        """Return another on the same matrices, without trees."""
+        twin = copy(self)
+        twin.booster = xgboost().Booster(self.params, cache=[self._train, self._validation])
+        return twin
 
     def fork(self) -> XGBoostGrower:
         """Return another on the same matrices, with a copy of the trees."""
-        twin = copy(self)
-        twin.booster = xgboost().Booster(self.params, cache=[self._train, self._validation])
+        twin = self.restart()
         if self.n_trees:
             twin.booster.load_model(self.booster.save_raw(raw_format="ubj"))
             margins = (
@@ -97,6 +112,7 @@ class XGBoost:
     model_file: ClassVar[str] = "model.json"
     learning_rate_names: ClassVar[tuple[str, ...]] = ("eta", "learning_rate")
     default_learning_rate: ClassVar[float] = 0.3
+    default_params: ClassVar[Mapping[str, Any]] = {"eta": 0.1, "max_depth": 3}
     objective: ClassVar[str] = "binary:logistic"
     refused_params: ClassVar[Mapping[str, str]] = {
         "objective": "it trains a binary-logistic model",
@@ -143,6 +159,23 @@ class XGBoost:
         others = training_matrix(params, validation.rows.X, bins_of=rows)
         derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
         return Boosting(XGBoostGrower(params, rows, others), derivatives, validation.objective())
+
+    def bin_rows(self, settings: BoosterSettings, table: CodedTable, weights: Floats | None) -> Any:
+        """Return rows to grow the trees of nuisances on."""
+        return training_matrix(nuisance_params(settings), table, weights)
+
+    def grow(
+        self,
+        settings: BoosterSettings,
+        shape: TreeShape,
+        binned: Any,
+        target: Floats,
+        margin: Floats,
+    ) -> Any:
+        """Return a booster of a 0/1 target whose trees start from a margin."""
+        params = {"eta": shape.learning_rate, "max_depth": shape.depth}
+        binned.set_info(label=target, base_margin=margin)
+        return xgboost().train({**params, **nuisance_params(settings)}, binned, shape.n_trees)
 
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""
@@ -223,6 +256,12 @@ def engine_params(settings: BoosterSettings) -> dict[str, Any]:
     return params
 
 
+def nuisance_params(settings: BoosterSettings) -> dict[str, Any]:
+    """Return XGBoost's parameters for trees of nuisances: binary-logistic ones without a start."""
+    params = {**settings.params, "objective": "binary:logistic", "base_score": 0.5}
+    return params if settings.n_jobs is None else {**params, "nthread": settings.n_jobs}
+
+
 class FairXGBClassifier(BoostedClassifier):
     """XGBoost trained on fair targets, or to minimise (1−λ)·log-loss + λ·penalty.
 
@@ -232,7 +271,8 @@ class FairXGBClassifier(BoostedClassifier):
     Parameters
     ----------
     criterion : FairTarget, DirectEffect, Parity, EqualOpportunity, EqualizedOdds, or one fitted
-        What the model is trained on or held to; `FairTarget` by default.
+        What the model is trained on or held to; by default `FairTarget`, whose propensity and
+        outcome models XGBoost trains and which may ask for a second model (its ``smoothing``).
     strength : float, optional
         λ: the share of the direct effect that fair targets take out, from 0 to 1 and 1 by default;
         or the weight of a penalty, at least 0, below 1 and .9 by default. At 0 the trees are those
@@ -240,7 +280,9 @@ class FairXGBClassifier(BoostedClassifier):
     params : dict, optional
         Parameters of XGBoost, passed on untouched, but for those the classifier sets itself:
         objective, base score, rounds, threads and seeds are refused by name. ``device="cuda"``
-        keeps rows, margins and the objective on that device, with CuPy.
+        keeps rows, margins and the objective on that device, with CuPy. Without any parameters a
+        learning rate of .1 and a depth of 3 are used, which suit early stopping on few and on many
+        rows; with some, the others have XGBoost's own defaults.
     schedule : Schedule, optional
         When to raise λ and when to stop; the paper's double early stopping by default. Fair targets
         are trained on at λ from the first round.
@@ -253,7 +295,7 @@ class FairXGBClassifier(BoostedClassifier):
     positive_level : optional
         The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
     callback : callable, optional
-        Called with a `Step` after every round.
+        Called with a `Step` after every round; the numbers of a second model start again at 1.
     progress : bool
         Whether to show the rounds on standard error.
     random_state : int
@@ -267,12 +309,15 @@ class FairXGBClassifier(BoostedClassifier):
         The best state, an ordinary model.
     classes_, n_features_in_, feature_names_in_, feature_importances_
         As in scikit-learn.
+    params_ : dict
+        The parameters used.
     best_iteration_, n_rounds_ : int
-        Trees kept, and rounds taken.
+        Trees kept, and rounds taken; where two models were trained, by the one that is kept.
     evals_result_ : dict
-        Per round, after its tree: ``"validation"`` with ``log_loss`` and either ``fair_log_loss``,
-        the log-loss against the targets of full strength, or ``penalty`` and the criterion's
-        statistics. A penalty adds ``"train"``, with all but ``log_loss`` before that round's tree.
+        Per round of the model that is kept, after its tree: ``"validation"`` with ``log_loss`` and
+        either ``fair_log_loss``, the log-loss against the targets of full strength, or ``penalty``
+        and the criterion's statistics. A penalty adds ``"train"``, with all but ``log_loss`` before
+        that round's tree.
         At strength 0 a criterion that is not fitted stays so, and ``log_loss`` is all there is.
     strength_ : float
         λ as it was used.
@@ -331,15 +376,9 @@ class FairXGBClassifier(BoostedClassifier):
 
         def fit(model: Self) -> None:
             fit_parquet(
-                model,
-                files,
-                target=target,
-                sensitive=sensitive,
-                sample_weight=sample_weight,
-                drop=drop,
-                criterion_rows=criterion_rows,
-                folder=folder,
-            )
+                model, files, target=target, sensitive=sensitive, sample_weight=sample_weight,
+                drop=drop, criterion_rows=criterion_rows, folder=folder,
+            )  # fmt: skip
 
         return refit(self, fit)
 

@@ -13,13 +13,14 @@ from sklearn.model_selection import PredefinedSplit
 
 from .._typing import Index
 from ..checks import check_integer, check_number
-from ..criteria import choose_strength
+from ..criteria import FittedCriterion, choose_strength, fit_criterion
+from ..effects import HERE
 from ..effects.learners import as_given
 from ..folds import fold_numbers
-from ..models.boosting import BoostedClassifier, check_booster
+from ..models.boosting import BoostedClassifier, check_booster, nuisance_fitting
 from ..models.corrected import DirectEffectCorrector, corrector_criterion
 from ..models.folder import MODEL_FILES, versions_of
-from ..models.training import check_other_rows, criterion_of, hold_out_rows
+from ..models.training import check_other_rows, criterion_of, fit_held_out, hold_out_rows
 from ..rows import Rows
 from ..tables import check_table, columns
 
@@ -166,6 +167,33 @@ def _split(inputs: Inputs) -> Inputs:
         return replace(inputs, train_rows=train, validation_rows=held)
     train, held = hold_out_rows(rows, settings["validation_fraction"], seed)
     return replace(inputs, fit_rows=train, train_rows=train, validation_rows=held)
+
+
+def fit_at(
+    inputs: Inputs, criterion: Any, chosen: Index, *, holds_out: bool = True
+) -> FittedCriterion | None:
+    """Return a criterion at some of the rows, as the estimator's own fit on them has it.
+
+    ``holds_out`` says whether an estimator that stops early holds out some of them. None if the
+    estimator takes no criterion.
+    """
+    if criterion is None:
+        return None
+    if isinstance(criterion, FittedCriterion):
+        return fit_criterion(criterion, inputs.rows).take(chosen)
+    rows, estimator = some_rows(inputs.rows, chosen), inputs.estimator
+    fitting = nuisance_fitting(estimator) if isinstance(estimator, BoostedClassifier) else HERE
+    if not holds_out or not hasattr(estimator, "validation_fraction"):
+        return fit_criterion(criterion, rows, fitting=fitting)
+    parts = hold_out_rows(
+        inputs.encoded(rows), estimator.validation_fraction, estimator.random_state
+    )
+    return fit_held_out(criterion, None, rows, parts, fitting=fitting)
+
+
+def some_rows(rows: Rows, chosen: Index) -> Rows:
+    """Return these rows, without a copy if they are all there are."""
+    return rows.take(chosen) if len(chosen) < len(rows) else rows
 
 
 def check_estimator(estimator: Any) -> None:

@@ -15,13 +15,13 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from .._typing import Floats, Index
-from ..criteria import FittedCriterion, fit_criterion
+from ..criteria import FittedCriterion
 from ..models.logistic import FairLogisticRegression
 from ..models.path import QUARTERS, LinearPath, Path, strength_path
 from ..models.training import criterion_of
 from ..rows import Rows
 from ..tables import take
-from .inputs import Inputs, check_inputs, check_strengths, engine_of
+from .inputs import Inputs, check_inputs, check_strengths, engine_of, fit_at, some_rows
 from .measures import Part, Point, judge_of
 from .result import Frontier
 from .store import Store
@@ -211,8 +211,9 @@ class Sweep:
         if self._job is None:
             inputs, estimator = self.inputs, copy(self.inputs.estimator)
             given, criterion = getattr(estimator, "criterion", None), criterion_of(estimator)
-            in_folds = [fit_at(criterion, inputs.rows, rows) for rows, _ in inputs.folds]
-            fitted = fit_at(criterion, inputs.rows, inputs.fit_rows)
+            in_folds = [fit_at(inputs, criterion, rows) for rows, _ in inputs.folds]
+            holds_out = inputs.eval_set is None
+            fitted = fit_at(inputs, criterion, inputs.fit_rows, holds_out=holds_out)
             if fitted is not None:
                 estimator.criterion = fitted
             self._job = Job(
@@ -310,7 +311,7 @@ class Job:
         if criterion is not None:
             estimator.criterion = criterion
         others = None if eval_set is None else _as_given(eval_set)
-        rows = _as_given(_some(self.inputs.rows, chosen))
+        rows = _as_given(some_rows(self.inputs.rows, chosen))
         return strength_path(estimator, *rows, eval_set=others)
 
     def fit_block(self, strengths: Sequence[float]) -> tuple[list[Fitted], str | None]:
@@ -362,21 +363,6 @@ def blocks_of(strengths: Sequence[float], workers: int, *, warm: bool) -> list[l
     if not warm:
         return [list(strengths[start::workers]) for start in range(workers)]
     return [list(block) for _, block in groupby(strengths, partial(bisect_right, QUARTERS))]
-
-
-def fit_at(criterion: Any, rows: Rows, chosen: Index) -> FittedCriterion | None:
-    """Return a criterion at some of the rows, fitted on them unless it was fitted before.
-
-    None if the estimator takes no criterion.
-    """
-    if isinstance(criterion, FittedCriterion):
-        return fit_criterion(criterion, rows).take(chosen)
-    return fit_criterion(criterion, _some(rows, chosen)) if criterion is not None else None
-
-
-def _some(rows: Rows, chosen: Index) -> Rows:
-    """Return these rows, without a copy if they are all there are."""
-    return rows.take(chosen) if len(chosen) < len(rows) else rows
 
 
 def _as_given(rows: Rows) -> tuple[Any, Any, Any, Any]:

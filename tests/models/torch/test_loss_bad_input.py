@@ -77,10 +77,13 @@ def test_a_bad_batch_of_a_stream_is_refused(batch, error, message):
 
 
 def test_a_stream_of_fair_targets_needs_the_effect_at_each_row():
-    with pytest.raises(TypeError, match="FairTarget needs the direct effect"):
+    with pytest.raises(TypeError, match="FairTarget needs the outcome means"):
         FairLoss(FairTarget())(S, Y, z=Y)
-    with pytest.raises(ValueError, match="must be finite"):
-        FairLoss(FairTarget())(S, Y, z=Y, row_values=Y * torch.nan)
+    for wrong in (Y, torch.stack([Y, Y * torch.nan], 1), torch.zeros(20, 3)):
+        with pytest.raises(ValueError, match="finite numbers, two columns"):
+            FairLoss(FairTarget())(S, Y, z=Y, row_values=wrong)
+    with pytest.raises(ValueError, match="row_values has 3 values for 20 logits"):
+        FairLoss(FairTarget())(S, Y, z=Y, row_values=torch.zeros(3, 2))
 
 
 def test_a_batch_without_values_after_one_with_them_is_refused():

@@ -221,15 +221,19 @@ def test_a_stream_that_has_seen_one_group_only_is_the_log_loss(criterion):
     assert value.item() == pytest.approx(0.1 * own.item())
 
 
+#: Outcome means of both groups, whose difference is the effect of `shifted_objective`.
+MEANS = np.column_stack([0.3 - 0.4 * PEOPLE.b, 0.1 + 0.5 * PEOPLE.b])
+
+
 @pytest.mark.parametrize("chosen", [slice(None), PEOPLE.z == 1], ids=["both groups", "one group"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
 def test_a_stream_of_fair_targets_is_the_log_loss_against_them(chosen, weighted):
-    people, effect = PEOPLE.rows(np.arange(120)[chosen]), 0.9 * PEOPLE.b[chosen] - 0.2
+    people, means = PEOPLE.rows(np.arange(120)[chosen]), MEANS[chosen]
     weights = people.weights if weighted else None
     objective = shifted_objective(people, 0.7, weights)
     logits = torch.tensor(people.margin, requires_grad=True)
     y, z = torch.as_tensor(people.y), people.z
-    value = FairLoss(FairTarget(), 0.7)(logits, y, z=z, row_values=effect, sample_weight=weights)
+    value = FairLoss(FairTarget(), 0.7)(logits, y, z=z, row_values=means, sample_weight=weights)
     value.backward()
     assert_close(value.item(), objective.value(people.margin), 1e-10)
     expected = objective.expand(people.margin.copy()).gradient / objective.total_weight
@@ -237,9 +241,9 @@ def test_a_stream_of_fair_targets_is_the_log_loss_against_them(chosen, weighted)
 
 
 def test_batches_of_a_stream_of_fair_targets_do_not_depend_on_those_before():
-    loss, effect = FairLoss(FairTarget(), memory=50), 0.9 * PEOPLE.b - 0.2
+    loss = FairLoss(FairTarget(), memory=50)
     for rows in (*batches(40), *batches(40, 1)):
-        handed = {"z": PEOPLE.z[rows], "row_values": effect[rows]}
+        handed = {"z": PEOPLE.z[rows], "row_values": MEANS[rows]}
         alone = FairLoss(FairTarget())(S[rows], Y[rows], **handed)
         assert loss(S[rows], Y[rows], **handed).item() == alone.item()
 

@@ -20,10 +20,12 @@ def column(logits: Any, role: str) -> torch.Tensor:
     return _flat(logits, role)
 
 
-def numbers(values: Any, role: str, margin: torch.Tensor) -> torch.Tensor:
-    """Return one number per logit, on the device of the logits."""
-    tensor = _flat(torch.as_tensor(values), role)
-    if tensor.shape != margin.shape:
+def numbers(values: Any, role: str, margin: torch.Tensor, *, columns: bool = False) -> torch.Tensor:
+    """Return one number per logit, or a row of several if allowed, on the device of the logits."""
+    tensor = torch.as_tensor(values)
+    if not (columns and tensor.ndim == 2 and tensor.shape[1] > 1):
+        tensor = _flat(tensor, role)
+    if tensor.shape[0] != margin.shape[0]:
         raise ValueError(
             f"{role} has {tensor.shape[0]} values for {margin.shape[0]} logits; give one each"
         )

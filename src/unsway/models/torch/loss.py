@@ -40,8 +40,9 @@ class FairLoss(Module):
     Parameters
     ----------
     criterion : criterion, fitted criterion or Objective, default=FairTarget()
-        Fair targets to train on (`FairTarget`), a penalty (`DirectEffect`, `Parity`,
-        `EqualOpportunity`, `EqualizedOdds`), or an `Objective` of known rows.
+        Fair targets to train on (`FairTarget`, with ``smoothing="auto"`` as 0), a penalty
+        (`DirectEffect`, `Parity`, `EqualOpportunity`, `EqualizedOdds`), or an `Objective` of known
+        rows.
     strength : float, optional
         λ: from 0 to 1 with fair targets and 1 by default; at least 0 and below 1 with a penalty and
         .9 by default. It may be set between steps; raise it to a large value over many steps.
@@ -193,10 +194,11 @@ class FairLoss(Module):
             Its labels, 0 or 1.
         rows : tensor of shape (m,)
             Their row numbers in the training rows, from 0; not needed for all rows in order.
-        z, row_values, sample_weight : tensors of shape (m,)
-            If the loss has no training rows: the sensitive attribute as 0/1, the value that the
-            criterion needs for each row (the propensity P(z=1|X) for `DirectEffect`, the direct
-            effect for `FairTarget`), and weights.
+        z, sample_weight : tensors of shape (m,)
+            If the loss has no training rows: the sensitive attribute as 0/1, and weights.
+        row_values : tensor of shape (m,) or (m, 2)
+            Then also what the criterion needs for each row: the propensity P(z=1|X) for
+            `DirectEffect`; for `FairTarget` the mean outcome in both groups, two columns.
 
         Returns
         -------
@@ -259,7 +261,9 @@ class FairLoss(Module):
             )
         weights: Any
         z, row_values, weights = (
-            None if values is None else _host(numbers(values, role, margin))
+            None
+            if values is None
+            else _host(numbers(values, role, margin, columns=role == "row_values"))
             for values, role in zip(others, ("z", "row_values", "sample_weight"), strict=True)
         )
         if z is None or not np.isin(z, (0, 1)).all():
