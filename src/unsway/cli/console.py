@@ -11,7 +11,7 @@ import sys
 import traceback
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 
 import click
@@ -105,10 +105,9 @@ def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True, emoji=False)
-    with (
-        interrupts() as stop_if_asked,
-        Progress(*columns, console=console, disable=quiet) as progress,
-    ):
+    progress = Progress(*columns, console=console, disable=quiet)
+    # a disabled bar that is started and stopped prints an empty line in Rich before version 15
+    with interrupts() as stop_if_asked, nullcontext() if quiet else progress:
         yield Steps(progress, total, description, stop_if_asked)
 
 

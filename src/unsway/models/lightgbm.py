@@ -221,7 +221,8 @@ class LightGBM:
     def bin_rows(self, settings: BoosterSettings, table: CodedTable, weights: Floats | None) -> Any:
         """Return rows to grow the trees of nuisances on."""
         unread = np.zeros(len(table), dtype=np.float32)  # a label, on which LightGBM insists
-        return binned(table, nuisance_params(settings), label=unread, weight=weights)
+        columns = {"label": unread, "weight": weights, "free_raw_data": False}
+        return binned(table, nuisance_params(settings), **columns)
 
     def grow(
         self,
