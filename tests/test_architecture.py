@@ -27,7 +27,7 @@ ENGINE_HOMES = {
     "lightgbm": {"lightgbm.py"},
     "torch": {"models/torch/"},
     "jax": {"jax.py"},
-    "cupy": {"cuda.py", "cuda_device.py", "cuda_trees.py"},
+    "cupy": {"cuda.py", "cuda_device.py"},
     "dask": {"dask.py"},
     "distributed": {"dask.py", "cluster.py"},
     "pyspark": {"spark.py"},

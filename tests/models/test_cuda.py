@@ -26,7 +26,7 @@ from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule
 from unsway.core import Penalty
 from unsway.core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from unsway.extras import MissingExtraError
-from unsway.models import cuda, cuda_device
+from unsway.models import cuda_device
 from unsway.models import xgboost as xgboost_engine
 from unsway.models.cuda import CudaDerivatives, CudaLosses, DeviceGrower
 from unsway.models.xgboost import engine_params
@@ -201,31 +201,17 @@ def grower_of(X, device):
     return DeviceGrower(params, layout.code(X[500:]), layout.code(X[:500]), arrays=arrays())
 
 
-def test_margins_of_its_own_are_those_the_booster_predicts(device):
+@pytest.mark.parametrize("holes", [False, True])
+def test_margins_of_its_own_are_those_the_booster_predicts(device, holes):
     X, y, _ = coarse_people()
+    if holes:
+        X[::3, 2] = X[1::5, 10] = np.nan
     grower = grower_of(X, device)
     derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
     for _ in range(4):
         grower.boost(lambda margin: derivatives(margin, 0.0))
     expected = grower.booster.predict(xgboost.DMatrix(X[:500], nthread=1), output_margin=True)
     assert_close(on_host(grower.validation_margin()), expected, 1e-5)
-
-
-@pytest.mark.parametrize("holes", [False, True])
-def test_margins_of_many_rows_are_those_the_booster_predicts(device, holes, monkeypatch):
-    monkeypatch.setattr(cuda, "MANY_ROWS", 1_000)
-    X, y, _ = coarse_people()
-    if holes:
-        X[::3, 2] = X[1::5, 10] = np.nan
-    grower = grower_of(X, device)
-    assert grower._add_tree is not None
-    derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
-    for _ in range(4):
-        grower.boost(lambda margin: derivatives(margin, 0.0))
-    for rows, margin in ((X[:500], grower.validation_margin()), (X[500:], None)):
-        margin = grower._margin(grower._train) if margin is None else margin
-        expected = grower.booster.predict(xgboost.DMatrix(rows, nthread=1), output_margin=True)
-        assert_close(on_host(margin), expected, 1e-5)
 
 
 def test_a_fork_shares_the_rows_and_goes_its_own_way(device):
@@ -239,20 +225,8 @@ def test_a_fork_shares_the_rows_and_goes_its_own_way(device):
     assert np.abs(on_host(twin.validation_margin()) - before).max() > 0.01
     np.testing.assert_array_equal(on_host(grower.validation_margin()), before)
     assert twin._matrix is grower._matrix
-    assert twin._train.rows is grower._train.rows
+    assert twin._rows is grower._rows
     assert (grower.n_trees, twin.n_trees) == (1, 2)
-
-
-def test_what_goes_wrong_inside_xgboost_is_raised(device):
-    X, y, _ = coarse_people()
-    grower = grower_of(X, device)
-    derivatives = CudaDerivatives(objective_of(Penalty.none(len(y) - 500), y[500:], 0.0))
-    grower.boost(lambda margin: derivatives(margin, 0.0))
-    with pytest.raises(xgboost.core.XGBoostError, match="gradient"):
-        grower.boost(lambda margin: [each[:10] for each in derivatives(margin, 0.0)])
-    with pytest.raises(xgboost.core.XGBoostError, match=r"(?i)column|feature"):
-        grower._calls.added(grower._train.rows[:, :3], 0, 1)
-    assert grower.n_trees == 1
 
 
 # --- the classifier ------------------------------------------------------------------------------

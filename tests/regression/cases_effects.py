@@ -31,7 +31,8 @@ def cases() -> Iterator[Case]:
                 given = (name, method, weighted)
                 yield case(f"effects/{suffix}", "iterative", estimated, *given, engines=SKLEARN)
     for method in CURVES:
-        yield case(f"effects/curve/known/{method}", "exact", known_curve, method, fixture=True)
+        # Not "exact": the band is simulated by an eigendecomposition, which differs by processor.
+        yield case(f"effects/curve/known/{method}", "iterative", known_curve, method, fixture=True)
         for name in ("synthetic", "adult", "german"):
             yield case(
                 f"effects/curve/{name}/{method}", "iterative", curve, name, method, engines=SKLEARN

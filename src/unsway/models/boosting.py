@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -47,6 +48,7 @@ class Boosting:
     ``measure`` returns both losses and the statistics at a validation margin that is not in
     memory, on a device for instance; by default ``validation`` itself does. ``revise`` returns the
     objective of a second model, given the first one's validation margin, or None to keep the first.
+    ``place`` is entered while the rounds are driven.
     """
 
     grower: Grower
@@ -56,6 +58,7 @@ class Boosting:
     history: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     measure: Callable[[Any], tuple[Losses, Floats]] | None = None
     revise: Callable[[Floats], Objective | None] | None = None
+    place: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
     def step(self, strength: float) -> None:
         """Grow one tree at this λ."""
@@ -306,7 +309,8 @@ def train_booster(model: BoostedClassifier, boosting: Boosting) -> None:
         return drive(schedule, boosting, boosting.validation, model.strength_, on_step(model))
 
     schedule = Schedule() if model.schedule is None else model.schedule
-    with threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the engine's
+    # BLAS threads would fight the engine's.
+    with threadpool_limits(1, user_api="blas"), boosting.place:
         keep_best(model, *train_twice(boosting, schedule, train, model.strength_))
 
 

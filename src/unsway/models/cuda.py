@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,18 +21,13 @@ from ..core.derivatives import BoostingDerivatives, Singles, in_single_precision
 from ..extras import load
 from ..tables import CodedTable
 from .boosting import Boosting
-from .cuda_calls import BoosterCalls
 from .cuda_device import place_of
-from .cuda_trees import TreeAdder, is_simple, nodes_of
 from .engine import Derivatives
 from .training import Part
 from .xgboost import training_matrix, xgboost
 
 _THREADS = 256  # a power of two: the sums of a block are halved until one is left
 _BLOCKS = 1_056  # eight for each of 132 multiprocessors, whatever the number of rows
-
-#: From this number of rows on, a separate kernel saves more time than copying each tree costs.
-MANY_ROWS = 15_000_000
 
 _SOURCE = r"""
 #define EACH_ROW(i) for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; \
@@ -147,21 +141,15 @@ def start_on_device(
             ),
             CudaDerivatives(train.objective(), curvature, learning_rate),
             losses.objective,
-            measure=losses,
+            measure=losses, place=place,
         )  # fmt: skip
-
-
-@dataclass
-class _Scored:
-    """Rows on the device, with their margin and the number of trees in it."""
-
-    rows: Any
-    margin: Any
-    trees: int = 0
 
 
 class DeviceGrower:
     """A booster that grows tree by tree on the device of its rows, and keeps their margins.
+
+    Training and validation rows are one array, so that each new tree is added to all margins by a
+    single prediction.
 
     Parameters
     ----------
@@ -187,30 +175,23 @@ class DeviceGrower:
         arrays: Any = np,
         place: AbstractContextManager[Any] | None = None,
     ) -> None:
-        self._place = nullcontext() if place is None else place
-        with self._place:
-            many = arrays is not np and len(train) >= MANY_ROWS
-            by_kernel = many and is_simple(params, categorical=bool(train.layout.levels))
-            self._add_tree = TreeAdder(arrays) if by_kernel else None
-            self._arrays = arrays
-            self._newest: tuple[int, Any] | None = None
-            order = "F" if by_kernel else "C"
-            self._train, self._validation = (
-                _Scored(
-                    arrays.asarray(rows.matrix, dtype=np.float32, order=order),
-                    arrays.zeros(len(rows), dtype=np.float32),
-                )
-                for rows in (train, validation)
-            )
+        self.place = nullcontext() if place is None else place
+        with self.place:
+            self._arrays, self._n_train = arrays, len(train)
+            count = len(train) + len(validation)
+            self._rows = arrays.empty((count, train.matrix.shape[1]), dtype=np.float32)
+            self._rows[: len(train)] = arrays.asarray(train.matrix)
+            self._rows[len(train) :] = arrays.asarray(validation.matrix)
             # From the rows as given: for rows on the host, XGBoost makes the same bins as without
             # a device, and so the same trees.
             self._matrix = training_matrix(params, train, weights)
             self.params = params
-            self._start(xgboost().Booster(params, cache=[self._matrix]))
+            self._start()
 
-    def _start(self, booster: Any) -> None:
-        """Grow this booster from now on."""
-        self.booster, self._calls = booster, BoosterCalls(booster, self._matrix, self._arrays)
+    def _start(self) -> None:
+        """Begin without trees."""
+        self.booster = xgboost().Booster(self.params, cache=[self._matrix])
+        self._margins, self._added = self._arrays.zeros(len(self._rows), dtype=np.float32), 0
 
     @property
     def n_trees(self) -> int:
@@ -219,58 +200,47 @@ class DeviceGrower:
 
     def boost(self, derivatives: Derivatives) -> None:
         """Grow one tree."""
-        with self._place:
-            gradient, curvature = derivatives(self._margin(self._train))
-            self._calls.boost(self.n_trees, gradient, curvature)
+        with self.place:
+            gradient, curvature = derivatives(self._margin()[: self._n_train])
+            self.booster.boost(self._matrix, self.n_trees, grad=gradient, hess=curvature)
 
     def validation_margin(self, n_trees: int | None = None) -> Any:
         """Return the margin of the validation rows: on the device, or of the first trees."""
-        with self._place:
+        with self.place:
             if n_trees is not None:
-                rows = self._arrays.asarray(self._validation.rows, order="C")
-                return self._calls.added(rows, 0, n_trees).get()
-            return self._margin(self._validation)
+                return self._sum_of_trees(self._rows[self._n_train :], 0, n_trees).get()
+            return self._margin()[self._n_train :]
 
     def restart(self) -> DeviceGrower:
         """Return another on the same rows, without trees."""
         twin = copy(self)
-        with self._place:
-            twin._start(xgboost().Booster(self.params, cache=[self._matrix]))
-            twin._newest = None
-            twin._train, twin._validation = (
-                _Scored(scored.rows, self._arrays.zeros(len(scored.rows), dtype=np.float32))
-                for scored in (self._train, self._validation)
-            )
+        with self.place:
+            twin._start()
         return twin
 
     def fork(self) -> DeviceGrower:
         """Return another on the same rows, with a copy of the trees and of the margins."""
         twin = self.restart()
-        with self._place:
+        with self.place:
             if self.n_trees:
                 twin.booster.load_model(self.booster.save_raw(raw_format="ubj"))
-            twin._train, twin._validation = (
-                replace(scored, margin=scored.margin.copy())
-                for scored in (self._train, self._validation)
-            )
+            twin._margins, twin._added = self._margins.copy(), self._added
         return twin
 
-    def _margin(self, scored: _Scored) -> Any:
-        """Return the margin of these rows, after adding the trees grown since the last call."""
+    def _margin(self) -> Any:
+        """Return the margin of all rows, after adding the trees grown since the last call."""
         trees = self.n_trees
-        if self._add_tree is not None:
-            for tree in range(scored.trees, trees):
-                self._add_tree(self._nodes(tree), scored.rows, scored.margin)
-        elif scored.trees < trees:
-            scored.margin += self._calls.added(scored.rows, scored.trees, trees)
-        scored.trees = trees
-        return scored.margin
+        if self._added < trees:
+            self._margins += self._sum_of_trees(self._rows, self._added, trees)
+            self._added = trees
+        return self._margins
 
-    def _nodes(self, tree: int) -> Any:
-        """Return a tree on the device; training and validation rows share one copy."""
-        if self._newest is None or self._newest[0] != tree:
-            self._newest = tree, self._arrays.asarray(nodes_of(self.booster, tree).view("i4"))
-        return self._newest[1]
+    def _sum_of_trees(self, rows: Any, first: int, last: int) -> Any:
+        """Return the sum of trees ``first`` to ``last − 1``, on the device."""
+        margin = self.booster.inplace_predict(
+            rows, iteration_range=(first, last), predict_type="margin", validate_features=False
+        )
+        return self._arrays.asarray(margin)
 
 
 class CudaDerivatives(BoostingDerivatives):

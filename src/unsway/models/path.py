@@ -71,7 +71,7 @@ class BoostedPath:
         """Return the classifier fitted at this strength."""
         model = copy(self._model)
         model.strength = model.strength_ = float(strength)
-        with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(1, user_api="blas"), self._start.place:
             keep_best(model, *self._run(model, model.strength_))
         return model
 
