@@ -25,7 +25,7 @@ from tables import write_table
 from unsway import FairXGBClassifier, Schedule, make_synthetic
 from unsway.models.external import feed_of
 from unsway.models.parquet import ParquetRows
-from unsway.models.xgboost import xgboost
+from unsway.models.xgboost_rows import xgboost
 
 COLUMNS, CHUNK, ROUNDS, THREADS = 20, 500_000, 30, 2
 PARAMS = {"max_depth": 6, "eta": 0.1}

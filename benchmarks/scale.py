@@ -25,7 +25,8 @@ from unsway.distributed import Collective, Faults, NuisanceSettings, Part, fit_h
 from unsway.distributed.worker import Worker
 from unsway.models.boosting import BoosterSettings
 from unsway.models.boosting import start as start_boosting
-from unsway.models.xgboost import engine_params, training_matrix, xgboost
+from unsway.models.xgboost import engine_params
+from unsway.models.xgboost_rows import training_matrix, xgboost
 
 COLUMNS, DEPTH, ETA = 20, 6, 0.1
 SPREAD_ROWS = (100_000, 1_000_000)

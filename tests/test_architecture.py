@@ -23,7 +23,7 @@ USERS = {"cli", "paper"}
 
 #: Optional package → where it may be imported: a file's name, or a folder ending in a slash.
 ENGINE_HOMES = {
-    "xgboost": {"xgboost.py", "distributed/"},
+    "xgboost": {"xgboost_rows.py", "distributed/"},
     "lightgbm": {"lightgbm.py"},
     "torch": {"models/torch/"},
     "jax": {"jax.py"},
@@ -147,7 +147,7 @@ def test_the_checker_catches(path, source, complaint):
         ("core/objective.py", "from .penalty import Penalty\nimport numpy as np"),
         ("criteria/group.py", "from ..core import Penalty"),
         ("models/folder.py", "from .. import __version__"),
-        ("models/xgboost.py", "from ..extras import load\nload('xgboost', 'xgboost')"),
+        ("models/xgboost_rows.py", "from ..extras import load\nload('xgboost', 'xgboost')"),
         ("distributed/dask.py", "import dask, xgboost.dask"),
         ("report/plots.py", "import matplotlib.pyplot as plt"),
         ("cli/app.py", "import click\nfrom .. import Parity, __version__\nimport unsway"),

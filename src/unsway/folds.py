@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import isfinite
 from typing import Any
 from zlib import crc32
 
@@ -13,22 +14,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Floats, Index
-from .tables import Column, columns, row_count, take
+from .tables import Column, columns, numbers_of, row_count, take
 
 Keys = NDArray[np.uint64]
 
-#: Fewer rows than these are hashed in one thread, more in a few.
-_FEW_ROWS, _MOST_THREADS = 100_000, 4
+#: Rows hashed at a time; tables of fewer than these in one thread, of more in several.
+_BLOCK, _FEW_ROWS, _MOST_THREADS = 16_384, 100_000, 8
+
+_STEPS = 2.0**27  # fine enough to tell nearly all numbers apart, coarse enough for rounding errors
 
 _GOLDEN = 0.6180339887498949  # its multiples fill [0, 1) evenly, however many there are
 
 
 def fold_numbers(
-    X: Any, z: NDArray[Any], n_folds: int, seed: int = 0, *, ties: Sequence[Floats] = ()
+    X: Any,
+    z: NDArray[Any],
+    n_folds: int,
+    seed: int = 0,
+    *,
+    ties: Sequence[Floats] = (),
+    order: Index | None = None,
 ) -> NDArray[np.intp]:
     """Return a fold per row, each level of z spread evenly, the same in whatever order rows come.
 
-    Rows alike in X and z are told apart by ``ties``, such as labels and weights.
+    Rows alike in X and z are told apart by ``ties``, such as labels and weights. ``order`` is the
+    `canonical_order` of the rows where it is known.
 
     Examples
     --------
@@ -40,21 +50,27 @@ def fold_numbers(
     >>> bool(np.all(folds[::-1] == fold_numbers(X[::-1], z[::-1], 2)))
     True
     """
-    keys = _row_keys(X, len(z), seed)
-    order = _sorted(keys, ties, X)
-    folds = np.empty(len(z), dtype=np.intp)
+    order = _shuffled(canonical_order(X, ties) if order is None else order, seed)
+    folds, ordered = np.empty(len(z), dtype=np.intp), z[order]
     for level in np.unique(z):
-        rows = order[z[order] == level]
+        rows = order[ordered == level]
         folds[rows] = np.arange(len(rows)) % n_folds
     return folds
 
 
 def hold_out(
-    X: Any, strata: NDArray[Any], fraction: float, seed: int = 0, *, ties: Sequence[Floats] = ()
+    X: Any,
+    strata: NDArray[Any],
+    fraction: float,
+    seed: int = 0,
+    *,
+    ties: Sequence[Floats] = (),
+    order: Index | None = None,
 ) -> NDArray[np.bool_]:
     """Return which rows to hold out: this fraction of each stratum, in whatever order rows come.
 
-    Rows alike in X are told apart by ``ties``, such as weights.
+    Rows alike in X are told apart by ``ties``, such as weights. ``order`` is the `canonical_order`
+    of the rows where it is known.
 
     Examples
     --------
@@ -62,10 +78,10 @@ def hold_out(
     >>> hold_out(np.arange(8.0)[:, None], np.repeat([0.0, 1.0], 4), 0.25).sum()
     np.int64(2)
     """
-    order = _sorted(_row_keys(X, len(strata), seed), ties, X)
-    held = np.zeros(len(strata), dtype=bool)
+    order = _shuffled(canonical_order(X, ties) if order is None else order, seed)
+    held, ordered = np.zeros(len(strata), dtype=bool), strata[order]
     for level in np.unique(strata):
-        rows = order[strata[order] == level]
+        rows = order[ordered == level]
         held[rows[: round(fraction * len(rows))]] = True
     return held
 
@@ -75,13 +91,12 @@ def canonical_order(X: Any, ties: Sequence[Floats] = ()) -> Index:
 
     Sums over rows are rounded differently in another order of the rows. Trees turn that rounding
     into other splits where two splits are nearly equally good. A model trained on rows in this
-    order is the same in whatever order they were given. The order is arbitrary, as if shuffled, and
-    that of some of the rows is the same as among all of them.
+    order is the same in whatever order they were given. The order is arbitrary, as if shuffled.
 
     Parameters
     ----------
     X : table of n rows
-        The covariates; values count exactly, to the last bit.
+        The covariates.
     ties : sequence of arrays of shape (n,), default=()
         Order rows that are alike in X, such as labels and weights.
 
@@ -97,7 +112,50 @@ def canonical_order(X: Any, ties: Sequence[Floats] = ()) -> Index:
     >>> bool(np.all(X[canonical_order(X)] == shuffled[canonical_order(shuffled)]))
     True
     """
-    return _sorted(_exact_keys(X), ties)
+    return _sorted(table_keys(X), ties, X)
+
+
+def _shuffled(order: Index, seed: int) -> Index:
+    """Return positions in an order that depends on theirs and on the seed alone; 0 keeps it."""
+    return order if not seed else order[np.random.default_rng([seed, 1]).permutation(len(order))]
+
+
+def table_keys(X: Any) -> Keys:
+    """Return a 64-bit hash of each row of a table, whatever the units of its columns.
+
+    A number counts by its place between the smallest and the largest of its column, in steps that
+    rounding errors of another unit hardly ever change. A column without any number, or
+    of a single level, does not count.
+    """
+    matrix = numbers_of(X)
+    if matrix is None:
+        keys = first_keys(row_count(X), 0)
+        for column in columns(X):
+            if column.categorical and (column.values != column.values[0]).any():
+                _mix(keys, _level_bits(column))
+            elif not column.categorical:
+                mix_numbers(keys, column.values[:, None], [_ends(column.values)])
+        return keys
+    ranges, keys = column_ends(matrix), first_keys(len(matrix), 0)
+
+    def mix(rows: slice) -> None:
+        mix_numbers(keys[rows], matrix[rows], ranges)
+
+    threads = 1 if len(matrix) < _FEW_ROWS else min(_MOST_THREADS, os.cpu_count() or 1)
+    with ThreadPoolExecutor(threads) as pool:
+        deque(pool.map(mix, _blocks(len(matrix))), maxlen=0)
+    return keys
+
+
+def mix_numbers(keys: Keys, matrix: NDArray[Any], ranges: list[tuple[float, float]]) -> None:
+    """Let keys, of NumPy or CuPy, depend on columns of numbers with these ends.
+
+    The ends of a column without any number are NaN.
+    """
+    block = matrix.astype(np.float64)
+    for values, ends in zip(block.T, ranges, strict=True):
+        if ends[0] == ends[0]:
+            _mix(keys, _steps(values, ends))
 
 
 def draws(matrix: NDArray[Any], ties: Sequence[Floats], seed: int) -> Floats:
@@ -124,13 +182,11 @@ def draws(matrix: NDArray[Any], ties: Sequence[Floats], seed: int) -> Floats:
 
 def row_keys(matrix: NDArray[Any], seed: int) -> Keys:
     """Return a 64-bit hash of each row of numbers, exact to the last bit of each."""
-    keys = _first_keys(len(matrix), seed)
-    for column in matrix.T:
-        _mix(keys, _exact_bits(column))
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64's end
-        keys ^= keys >> np.uint64(shift)
-        keys *= np.uint64(factor)
-    return keys ^ (keys >> np.uint64(31))
+    keys = first_keys(len(matrix), seed)
+    for rows in _blocks(len(matrix)):
+        for column in matrix[rows].T:
+            _mix(keys[rows], _exact_bits(column))
+    return _finished(keys)
 
 
 def uniforms(keys: Keys) -> Floats:
@@ -138,39 +194,13 @@ def uniforms(keys: Keys) -> Floats:
     return np.asarray((keys >> np.uint64(11)) * 2.0**-53)
 
 
-def _row_keys(X: Any, n_rows: int, seed: int) -> Keys:
-    """Return a 64-bit hash of each row of a table, whatever the units of its columns."""
-    return _hash_columns(X, n_rows, seed, _bits)
+def _blocks(n_rows: int) -> list[slice]:
+    """Return rows a block at a time, which stays in the cache."""
+    return [slice(first, first + _BLOCK) for first in range(0, n_rows, _BLOCK)]
 
 
-def _exact_keys(X: Any) -> Keys:
-    """Return a 64-bit hash of each row of a table, exact to the last bit of each number."""
-    return _hash_columns(X, row_count(X), 0, _exact_column_bits)
-
-
-def _hash_columns(X: Any, n_rows: int, seed: int, bits_of: Callable[[Column], Keys]) -> Keys:
-    """Return a hash of each row, from what ``bits_of`` gives of each column."""
-    keys = _first_keys(n_rows, seed)
-    few = n_rows < _FEW_ROWS
-    for bits in map(bits_of, columns(X)) if few else _in_threads(bits_of, columns(X)):
-        _mix(keys, bits)
-    return keys
-
-
-def _in_threads(bits_of: Callable[[Column], Keys], table: Iterator[Column]) -> Iterator[Keys]:
-    """Yield the bits of each column in turn, with those of a few columns computed ahead."""
-    ahead = min(_MOST_THREADS, os.cpu_count() or 1)
-    with ThreadPoolExecutor(ahead) as pool:
-        waiting: deque[Future[Keys]] = deque()
-        for column in table:
-            if len(waiting) == ahead:
-                yield waiting.popleft().result()
-            waiting.append(pool.submit(bits_of, column))
-        while waiting:
-            yield waiting.popleft().result()
-
-
-def _first_keys(n_rows: int, seed: int) -> Keys:
+def first_keys(n_rows: int, seed: int) -> Keys:
+    """Return the keys of rows before any column is mixed in."""
     return np.full(n_rows, np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
 
 
@@ -181,8 +211,24 @@ def _mix(keys: Keys, bits: Keys) -> None:
     keys ^= keys >> np.uint64(29)
 
 
-def _exact_column_bits(column: Column) -> Keys:
-    return _level_bits(column) if column.categorical else _exact_bits(column.values)
+def _finished(keys: Keys) -> Keys:
+    """Return keys of which every bit depends on every bit of these, as splitmix64 ends."""
+    keys = keys ^ (keys >> np.uint64(30))
+    keys *= np.uint64(0xBF58476D1CE4E5B9)
+    keys ^= keys >> np.uint64(27)
+    keys *= np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+def _exact_keys(X: Any) -> Keys:
+    """Return a 64-bit hash of each row of a table, exact to the last bit of each number."""
+    matrix = numbers_of(X)
+    if matrix is not None:
+        return row_keys(matrix, 0)
+    keys = first_keys(row_count(X), 0)
+    for column in columns(X):
+        _mix(keys, _level_bits(column) if column.categorical else _exact_bits(column.values))
+    return keys
 
 
 def _exact_bits(values: NDArray[Any]) -> Keys:
@@ -194,31 +240,31 @@ def _exact_bits(values: NDArray[Any]) -> Keys:
     return bits ^ (bits >> np.uint64(32))
 
 
-def _bits(column: Column) -> Keys:
-    """Return numbers in units of their spread, rounded: the same whatever their units."""
-    if column.categorical:
-        return _level_bits(column)
-    missing = np.isnan(column.values)
-    known = column.values[~missing] if missing.any() else column.values
-    center, spread = _mean_and_spread(known)
-    bits = np.zeros(len(missing), dtype=np.int64)
-    if spread > 0:
-        steps = (column.values - center) / spread * 1e6
-        steps[missing] = 0.0
-        bits = np.clip(np.round(steps), -(2.0**62), 2.0**62).astype(np.int64)
-    bits[missing] = np.iinfo(np.int64).min
-    return bits.view(np.uint64)
+def _steps(values: Floats, ends: tuple[float, float]) -> Keys:
+    """Return numbers by their place between the ends of their column."""
+    low, high = ends
+    steps = values - low
+    if high > low:
+        steps *= _STEPS / (high - low)
+    steps[~np.isfinite(steps)] = -1.0  # no place is below the lowest
+    return np.round(steps).astype(np.int64).view(np.uint64)
 
 
-def _mean_and_spread(values: Floats) -> tuple[float, float]:
-    """Return mean and standard deviation, the same in whatever order the values come.
+def column_ends(matrix: NDArray[Any]) -> list[tuple[float, float]]:
+    """Return the ends of every column of numbers."""
+    if not len(matrix):
+        return [(np.nan, np.nan)] * matrix.shape[1]
+    lows, highs = matrix.min(axis=0), matrix.max(axis=0)  # NaN where one is missing
+    return [
+        (float(low), float(high)) if isfinite(high - low) else _ends(column)
+        for low, high, column in zip(lows, highs, matrix.T, strict=True)
+    ]
 
-    Extended precision, where the platform has it, leaves nothing of the rounding of sums.
-    """
-    if not len(values):
-        return 0.0, 0.0
-    center = float(values.mean(dtype=np.longdouble))
-    return center, float(np.sqrt(float(((values - center) ** 2).mean(dtype=np.longdouble))))
+
+def _ends(values: NDArray[Any]) -> tuple[float, float]:
+    """Return the smallest and the largest of the finite numbers."""
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if len(known) else (np.nan, np.nan)
 
 
 def _level_bits(column: Column) -> Keys:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ._typing import Codes, Floats
 from .checks import check_length, distinct_values, read_column, show_value
-from .tables import Column, columns
+from .tables import Column, columns, take
 
 #: Rows looked at first: most columns are no copy of the sensitive attribute there already.
 _HEAD = 1_000
@@ -113,26 +114,22 @@ class Groups:
 
     def refuse_in(self, X: Any) -> None:
         """Raise if X still holds the sensitive attribute, under its name or as a recoded copy."""
-        for column in columns(X):
-            if self.name is not None and column.name == self.name:
+        for position, head in enumerate(columns(take(X, slice(_HEAD)))):
+            if self.name is not None and head.name == self.name:
                 raise ValueError(
-                    f"X contains the sensitive column {column.name!r}; drop it: it is needed in "
+                    f"X contains the sensitive column {head.name!r}; drop it: it is needed in "
                     "fit only, as sensitive_features"
                 )
-            if self._is_copy(column):
-                refuse_copy(column.name)
+            if self._is_copy(head) and self._is_copy(next(islice(columns(X), position, None))):
+                refuse_copy(head.name)
 
     def _is_copy(self, column: Column) -> bool:
-        for rows in (slice(0, _HEAD), slice(None)):
-            values, codes = column.values[rows], self.codes[rows]
-            if column.categorical:
-                values = np.unique(values, return_inverse=True)[1].astype(np.float64)
-            seen = np.unique(codes)
-            if not _varies_with_level(
-                level_extremes(values[:, None], codes, len(self.levels)), seen
-            ):
-                return False
-        return True
+        """Return whether the column of the first rows, or of all, is the level recoded."""
+        values, codes = column.values, self.codes[: len(column.values)]
+        if column.categorical:
+            values = np.unique(values, return_inverse=True)[1].astype(np.float64)
+        extremes = level_extremes(values[:, None], codes, len(self.levels))
+        return _varies_with_level(extremes, np.unique(codes))
 
 
 def level_extremes(matrix: NDArray[Any], codes: Codes, n_levels: int) -> Floats:

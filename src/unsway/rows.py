@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -88,18 +89,39 @@ class Rows:
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return these rows."""
-        return replace(
+        taken = replace(
             self,
             X=None if self.X is None else take(self.X, rows),
             outcome=self.outcome.take(rows),
             groups=self.groups.take(rows),
             weights=None if self.weights is None else self.weights[rows],
         )
+        if "order" in self.__dict__:
+            rank = np.empty(len(self), dtype=np.intp)
+            rank[self.order] = np.arange(len(self))
+            ranks = rank[rows]
+            in_order = bool((ranks[1:] > ranks[:-1]).all())
+            return taken.with_order(np.arange(len(ranks)) if in_order else np.argsort(ranks))
+        return taken
 
-    def canonical_order(self) -> Index:
-        """Return the positions of the rows in an order that depends on their content alone."""
-        known = [values for values in (self.weights, self.y) if values is not None]
-        return canonical_order(self.X, [*known, self.groups.codes.astype(np.float64)])
+    @cached_property
+    def order(self) -> Index:
+        """The positions of the rows in an order that depends on their content alone.
+
+        Rows that are taken keep it.
+        """
+        return canonical_order(self.X, self.ties())
+
+    def ties(self) -> list[Floats]:
+        """Return what orders rows that are alike in X."""
+        codes = self.groups.codes.astype(np.float64)
+        return [self.y, codes] if self.weights is None else [self.weights, self.y, codes]
+
+    def with_order(self, order: Index) -> Self:
+        """Return the same rows, with their order known."""
+        known = replace(self)
+        known.__dict__["order"] = order
+        return known
 
     def with_table(self, X: Any) -> Self:
         """Return the same rows with another table of covariates, such as an engine's matrix."""

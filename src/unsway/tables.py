@@ -95,6 +95,13 @@ def row_count(X: Any) -> int:
     return len(np.asarray(X)) if frame is None else len(frame)
 
 
+def numbers_of(X: Any) -> NDArray[Any] | None:
+    """Return a table that is one array of numbers as that array, None for any other."""
+    if isinstance(X, CodedTable):
+        return None if X.layout.levels else X.matrix
+    return X if _is_numeric_array(X) and X.ndim == 2 else None
+
+
 def holds_text(X: Any) -> bool:
     """Return whether a frame has a column that is neither numbers nor booleans."""
     frame = _as_frame(X)
@@ -167,6 +174,8 @@ class EngineTable:
             matrix = np.empty((row_count(X), len(self.names)), dtype=np.float64)
             for position, column in enumerate(columns(X)):  # an array's columns have other names
                 matrix[:, position] = self._numbers(self.names[position], column)
+        if not matrix.size or max(matrix.max(), -matrix.min()) <= _LARGEST:  # false with NaN too
+            return matrix
         for name, values in zip(self.names, matrix.T, strict=True):
             if (np.abs(values) > _LARGEST).any():
                 raise ValueError(

@@ -82,7 +82,7 @@ def test_a_near_copy_of_z_is_refused_by_name(use, noise):
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_columns_that_add_up_to_z_are_refused(use):
-    X, y, z = people()
+    X, y, z = people(2_000)
     noise = np.random.default_rng(1).normal(size=(2, len(z)))
     X = X.assign(first=noise[0], second=noise[1], third=z - noise.sum(axis=0))
     with pytest.raises(ValueError, match=r"together, .*'third'.* most of all") as refused:

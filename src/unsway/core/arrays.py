@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 #: An array of NumPy, CuPy, torch or JAX; the maths below uses what all four share.
 Array = Any
 
@@ -21,6 +23,21 @@ def namespace(array: Array) -> Any:
     if hasattr(array, "__array_namespace__"):
         return array.__array_namespace__()
     return sys.modules[type(array).__module__.partition(".")[0]]  # torch has no such method
+
+
+def like(array: Array, values: Any) -> Array:
+    """Return values as an array of the library of another, on its device."""
+    return namespace(array).asarray(values)
+
+
+def is_on_device(array: Array) -> bool:
+    """Return whether an array has to be fetched to be one of NumPy."""
+    return hasattr(array, "get")
+
+
+def on_host(array: Array) -> Any:
+    """Return an array of NumPy or CuPy as one of NumPy."""
+    return array.get() if is_on_device(array) else np.asarray(array)
 
 
 def softplus(margin: Array) -> Array:

@@ -12,6 +12,7 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, cg
 from threadpoolctl import threadpool_limits
 
+from .arrays import on_host
 from .columns import StandardColumns
 from .objective import Expansion, Losses, Objective
 
@@ -171,7 +172,8 @@ class LinearProblem:
         total = self.objective.total_weight
         statistics = self.objective.penalty.matrix.T
         pulled = [self.columns.pull_back(expansion.density * column) for column in statistics]
-        factor = np.reshape(pulled, (-1, len(gradient))).T * np.sqrt(expansion.stiffness / total)
+        stiffness = on_host(expansion.stiffness)
+        factor = np.reshape(pulled, (-1, len(gradient))).T * np.sqrt(stiffness / total)
         if self.X.shape[1] > MAX_DENSE_COLUMNS:
             return self._conjugate_gradients(_positive_rows(expansion) / total, factor, gradient)
         shared = factor @ factor.T + np.diag(self._ridge)

@@ -182,7 +182,9 @@ def in_canonical_order(fit: Callable[..., FittedCriterion]) -> Callable[..., Fit
     def fit_in_order(self: Any, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         if fitting.reduce is not None:
             return fit(self, rows, fitting=fitting)
-        order = rows.canonical_order()
+        order = rows.order
+        if np.array_equal(order, np.arange(len(order))):
+            return fit(self, rows, fitting=fitting)
         return fit(self, rows.take(order), fitting=fitting).take(np.argsort(order))
 
     return fit_in_order

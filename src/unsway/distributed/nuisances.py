@@ -16,10 +16,9 @@ from .._typing import Floats, Index
 from ..checks import check_choice, check_integer
 from ..effects import CrossFit, Fitting
 from ..effects.learners import FittedModel, Learner
-from ..effects.nuisance import Stack
 from ..folds import draws
 from ..models.engine import BoosterSettings
-from ..models.nuisances import EngineFitting, NuisanceTrees
+from ..models.nuisances import SCORE_CLIP, ClippedScore, EngineFitting, NuisanceTrees
 from ..models.xgboost import XGBOOST
 from ..rows import Rows
 from .collective import Collective
@@ -28,7 +27,6 @@ from .rows import ties_of
 #: Models of the propensity that `DirectEffect` rests on.
 PROPENSITIES = ("linear", "stacked")
 
-_SCORE_CLIP = 1e-3  # as `Propensity` clips
 _SCORE_FOLDS = 5
 
 
@@ -124,40 +122,16 @@ class SharedFitting(Fitting):
                 rows,
                 needs_outcome=False,
                 cv=_SCORE_FOLDS,
-                clip=_SCORE_CLIP,
+                clip=SCORE_CLIP,
                 fitting=self,
                 allow_separation=allow_separation,
             )
             nuisances, models = cross_fit.fit_models()
             return ClippedScore(models.propensity), nuisances.propensity
-        learner = self._engine.regression(rows, ())
-        folds = np.zeros(len(rows), dtype=np.intp)
-        alone = CrossFit(
-            rows,
-            (learner,),
-            (),
-            folds,
-            n_folds=1,
-            clip=_SCORE_CLIP,
-            fitting=self,
-            allow_separation=allow_separation,
-        )
-        nuisances, models = alone.fit_models()
-        return ClippedScore(models.propensity), nuisances.propensity
+        return self._engine.linear_propensity(rows, self, allow_separation)
 
     def check_table(self, rows: Rows) -> None:
         """Do nothing: the rows of all processes were checked when they were coded."""
-
-
-@dataclass(frozen=True)
-class ClippedScore:
-    """A propensity score, kept away from 0 and 1."""
-
-    model: Stack
-
-    def predict(self, X: Any) -> Floats:
-        """Return b for each row of X."""
-        return np.clip(self.model.predict(X), _SCORE_CLIP, 1 - _SCORE_CLIP)
 
 
 def _refuse_model(model: Any, role: str) -> None:

@@ -5,9 +5,10 @@ from .confounding import e_value, robustness_value
 from .curve import CURVES, EffectCurve, effect_curve
 from .estimate import Estimate
 from .estimation import INTERVALS, METHODS, direct_effect_left, estimate_effects
+from .fitting import HERE, Fitting
 from .influence import MEANINGS
 from .mean_field import MeanField, mean_field
-from .nuisance import HERE, CrossFit, Fitting, Nuisances, TooFewRowsError
+from .nuisance import CrossFit, Nuisances, TooFewRowsError
 from .overlap import Overlap, overlap
 from .propensity import Propensity, warn_about_overlap
 from .result import Effects

@@ -17,8 +17,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats, Index, Reduce
+from ..core.arrays import like, on_host
 from ..core.penalty import identity
-from ..tables import MISSING, CodedTable, Column, columns
+from ..tables import MISSING, CodedTable, Column, EngineTable, columns, numbers_of
 
 #: A matrix with a smaller share of numbers other than 0 is held sparse.
 SPARSE_SHARE = 0.25
@@ -50,11 +51,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn medians, scales and levels."""
-        table, reduce = list(columns(X)), self.reduce or identity
+        table, reduce = _columns(X), self.reduce or identity
         self.numeric_ = [column.name for column in table if not column.categorical]
         self.numbers_, self.sparse_ = None, False
         if self.numeric_:
-            numbers = _numbers(table, self.numeric_)
+            numbers = _numbers(X, table, self.numeric_)
             self.numbers_ = _Numbers.of(numbers, self.reduce)
             scaled = self.numbers_(numbers)
             filled, size = reduce(np.array([float(np.count_nonzero(scaled)), float(scaled.size)]))
@@ -71,10 +72,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Return the matrix: sparse with categories, or where most of it is 0."""
         check_is_fitted(self, "numeric_")
-        table = list(columns(X))
+        table = _columns(X)
         parts = []
         if self.numbers_ is not None:
-            numbers = self.numbers_(_numbers(table, self.numeric_))
+            numbers = self.numbers_(_numbers(X, table, self.numeric_))
             parts.append(sparse.csr_matrix(numbers) if self.sparse_ else numbers)
         parts.extend(
             _one_hot(column, self.levels_[column.name])
@@ -104,16 +105,19 @@ class _Numbers:
         known = ~np.isnan(matrix)
         zeroed = np.where(known, matrix, 0.0)
         count, rows, sums = total(
-            np.stack([known.sum(axis=0), np.full(matrix.shape[1], len(matrix)), zeroed.sum(axis=0)])
+            _stack(known.sum(axis=0), np.full(matrix.shape[1], len(matrix)), zeroed.sum(axis=0))
         )
         fill = sums / np.maximum(count, 1)
         if reduce is None:
-            partial = np.flatnonzero((count > 0) & (count < rows))  # others need no median
-            fill[partial] = np.nanmedian(matrix[:, partial], axis=0)
-        filled = np.where(known, matrix, fill)
-        mean = total(filled.sum(axis=0)) / np.maximum(rows, 1)
+            for column in np.flatnonzero((count > 0) & (count < rows)):  # others need no median
+                fill[column] = float(np.nanmedian(matrix[:, column]))
+        filled = np.where(known, matrix, like(matrix, fill)) if (count < rows).any() else matrix
+        mean = total(on_host(filled.sum(axis=0))) / np.maximum(rows, 1)
         squares, others = total(
-            np.stack([((filled - mean) ** 2).sum(axis=0), ((filled != 0) & (filled != 1)).sum(0)])
+            _stack(
+                ((filled - like(matrix, mean)) ** 2).sum(axis=0),
+                ((filled != 0) & (filled != 1)).sum(axis=0),
+            )
         )
         spread = np.sqrt(squares / np.maximum(rows, 1))
         constant = spread <= 10 * np.finfo(float).eps * np.abs(mean)
@@ -125,10 +129,20 @@ class _Numbers:
             np.where(plain | constant, 1.0, spread),
         )
 
-    def __call__(self, matrix: Floats) -> Floats:
+    def __call__(self, matrix: Any) -> Any:
         missing = np.isnan(matrix)
-        scaled = (np.where(missing, self.fill, matrix) - self.center) / self.scale
-        return np.hstack([scaled, missing[:, self.marked]])
+        fill, center, scale = (like(matrix, each) for each in (self.fill, self.center, self.scale))
+        scaled = np.where(missing, fill, matrix)
+        scaled -= center
+        scaled /= scale
+        if not len(self.marked):
+            return scaled
+        return np.hstack([scaled, missing[:, like(matrix, self.marked)]])
+
+
+def _stack(*sums: Any) -> Floats:
+    """Return sums of each column, from the device of the columns if they are on one."""
+    return np.stack([on_host(each) for each in sums]).astype(np.float64)
 
 
 def _levels(column: Column, known: tuple[str, ...] | None, reduce: Reduce) -> tuple[str, ...]:
@@ -160,9 +174,23 @@ def _select(table: list[Column], names: list[str]) -> list[Column]:
     return [found[name] for name in names]
 
 
-def _numbers(table: list[Column], names: list[str]) -> NDArray[np.float64]:
-    matrix = np.column_stack([_floats(column) for column in _select(table, names)])
-    infinite = np.isinf(matrix).any(axis=0)
+def _columns(X: Any) -> list[Column]:
+    """Return the columns; those of one array of numbers as they are in it."""
+    matrix = numbers_of(X)
+    if matrix is None:
+        return list(columns(X))
+    names = (X.layout if isinstance(X, CodedTable) else EngineTable.of(X)).names
+    return [Column(name, values, False) for name, values in zip(names, matrix.T, strict=True)]
+
+
+def _numbers(X: Any, table: list[Column], names: list[str]) -> Any:
+    """Return these columns of a table as one matrix."""
+    matrix = numbers_of(X)
+    if matrix is not None and [column.name for column in table] == names:
+        matrix = matrix.astype(np.float64)
+    else:
+        matrix = np.column_stack([_floats(column) for column in _select(table, names)])
+    infinite = on_host(np.isinf(matrix).any(axis=0))
     if infinite.any():
         raise ValueError(f"X contains infinity in {names[int(np.argmax(infinite))]!r}")
     return matrix

@@ -57,6 +57,10 @@ def check_confidence(confidence: float) -> None:
     check_number(confidence, "confidence", above=0, below=1)
 
 
+#: Eigenvalues below this share of the largest are rounding.
+_SINGULAR = 1e-12
+
+
 def simultaneous_factor(
     covariance: Floats, confidence: float = 0.95, *, n_draws: int = 10_000, seed: int = 0
 ) -> float:
@@ -77,8 +81,10 @@ def simultaneous_factor(
         return single
     correlation = covariance[np.ix_(keep, keep)] / np.outer(se[keep], se[keep])
     values, vectors = np.linalg.eigh(correlation)
-    root = vectors * np.sqrt(np.clip(values, 0, None))
-    draws = np.random.default_rng(seed).standard_normal((n_draws, len(values))) @ root.T
+    values[values < _SINGULAR * values[-1]] = 0
+    # The symmetric root is the only one: the signs of eigenvectors differ by processor.
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    draws = np.random.default_rng(seed).standard_normal((n_draws, len(values))) @ root
     return max(single, float(np.quantile(np.abs(draws).max(axis=1), confidence)))
 
 

@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 
 from .._typing import Codes, Floats, Index, Reduce
+from ..core.arrays import like
 from ..core.penalty import identity
 from ..rows import Rows
 from ..tables import EngineTable, check_table, take
@@ -208,10 +209,17 @@ def add_interactions(table: Any, codes: Codes) -> Any:
     if sparse.issparse(table):
         slopes = table.multiply(z * INTERACTION_SCALE)
         return sparse.hstack([table, sparse.csr_matrix(z), slopes], format="csr")
+    z = like(table, z)
     return np.hstack([table, z, table * z * INTERACTION_SCALE])
 
 
-def interaction_margin(table: Any, coefficients: Floats, level: int) -> Floats:
+def linear_margin(table: Any, coefficients: Floats) -> Any:
+    """Return the margin of a linear model, whose intercept is last, on the device of the table."""
+    slopes = coefficients[:-1] if sparse.issparse(table) else like(table, coefficients[:-1])
+    return table @ slopes + coefficients[-1]
+
+
+def interaction_margin(table: Any, coefficients: Floats, level: int) -> Any:
     """Return the margin of a linear model of `add_interactions` if all rows were of one level.
 
     Examples
@@ -224,7 +232,7 @@ def interaction_margin(table: Any, coefficients: Floats, level: int) -> Floats:
     """
     count, z = table.shape[1], level - 0.5
     slopes = coefficients[:count] + z * INTERACTION_SCALE * coefficients[count + 1 : -1]
-    return np.asarray(table @ slopes + z * coefficients[count] + coefficients[-1])
+    return linear_margin(table, np.append(slopes, z * coefficients[count] + coefficients[-1]))
 
 
 def pooled_learners(rows: Rows) -> tuple[Learner, ...]:

@@ -11,29 +11,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from .._typing import Floats, Index, Mask, Reduce
 from ..checks import check_integer, check_number
 from ..core.penalty import identity
-from ..folds import fold_numbers
 from ..rows import Rows
 from ..tables import columns, row_count
-from .learners import (
-    FittedModel,
-    Learner,
-    count_models,
-    learners_from,
-    pooled_learners,
-    side_by_side,
-    stacking_shares,
-)
-from .propensity import Propensity
+from .fitting import HERE, Fitting
+from .learners import FittedModel, Learner, count_models, side_by_side, stacking_shares
 from .separation import refuse_separating_columns, separates
 
 #: Below this many rows several threads wait for each other longer than they work.
 FEW_ROWS = 200_000
+
+#: Stacking weights are chosen on so many rows of one process at most.
+MOST_STACKING_ROWS = 250_000
 
 #: Fewest rows a sensitive level must have before anything is estimated.
 MIN_LEVEL_ROWS = 20
@@ -93,58 +86,6 @@ class Nuisances:
     def mean(self) -> Floats:
         """m̂ = b·μ₁ + (1−b)·μ₀, the mean outcome at each row's X."""
         return self.outcome[:, 0] + self.propensity * self.effect
-
-
-class Fitting:
-    """How propensity and outcome models are trained: here, by scikit-learn.
-
-    Another one trains them by the library of the final model (see `unsway.models.nuisances`), or
-    together where the rows are spread over workers (see `unsway.distributed`).
-    """
-
-    #: Sums a small array over the workers; None where all rows are here.
-    reduce: Reduce | None = None
-
-    def learners(self, rows: Rows, models: Any, *, binary: bool, role: str) -> tuple[Learner, ...]:
-        """Return a user's model, or several to be stacked; None gives the default."""
-        return learners_from(models, rows.X, binary=binary, role=role)
-
-    def pooled_learners(self, rows: Rows) -> tuple[Learner, ...]:
-        """Return the default outcome models of all groups together; empty where there are none."""
-        return pooled_learners(rows)
-
-    def folds(self, rows: Rows, n_folds: int, seed: int) -> Index:
-        """Return the fold of each row, which depends on what the row holds and not on its place."""
-        ties = [values for values in (rows.weights, rows.y) if values is not None]
-        return fold_numbers(rows.X, rows.z, n_folds, seed, ties=ties)
-
-    def propensity(
-        self, rows: Rows, stated: Any, *, allow_separation: bool = False
-    ) -> tuple[FittedModel, Floats]:
-        """Return a fitted propensity score and its values at the rows.
-
-        With ``allow_separation``, or the same setting of a `Propensity`, a warning takes the place
-        of the error where X predicts z nearly exactly.
-        """
-        model = clone(stated) if isinstance(stated, Propensity) else Propensity(stated)
-        if allow_separation:
-            model.set_params(allow_separation=True)
-        scores = model.fit_predict(rows.X, rows.z, rows.weights)
-        model.refuse_separating_columns(scores, rows.X, rows.z, rows.weights)
-        return model, scores
-
-    def check_table(self, rows: Rows) -> None:
-        """Raise if X has no column or an infinite number."""
-        table = list(columns(rows.X))
-        if not table:
-            raise ValueError("X has no column; at least one covariate is needed")
-        for column in table:
-            if not column.categorical and np.isinf(column.values).any():
-                raise ValueError(f"X contains infinity in {column.name!r}")
-
-
-#: Training in this process.
-HERE = Fitting()
 
 
 @dataclass(frozen=True)
@@ -289,18 +230,30 @@ class CrossFit:
                 for learner, model in zip(learners, models[-1], strict=True)
             ]
             predicted[test] = side_by_side(parts, len(means))
-        inside = chosen[usable]
-        own = predicted if level is None else predicted[np.arange(len(chosen)), level]
+        some = self._some(chosen, usable)
+        own = predicted[some] if level is None else predicted[some, level[some]]
         shares = stacking_shares(
-            own[usable],
-            target[inside],
-            self._stacking_weights(inside, level),
+            own,
+            target[chosen[some]],
+            self._stacking_weights(chosen[some], None if level is None else level[some]),
             reduce=self.fitting.reduce,
         )
         encoders = tuple(learner.encode for learner in learners)
         return predicted @ shares, Stack(
             encoders, tuple(models), tuple(shares.tolist()), len(means)
         )
+
+    def _some(self, chosen: Index, usable: Mask) -> Index:
+        """Return usable rows to choose the stacking weights on: all, or the first in their order.
+
+        The order depends on what rows hold alone, and is arbitrary.
+        """
+        some = np.flatnonzero(usable)
+        if len(some) <= MOST_STACKING_ROWS:
+            return some
+        rank = np.empty(len(self.rows), dtype=np.intp)
+        rank[self.rows.order] = np.arange(len(self.rows))
+        return some[np.argpartition(rank[chosen[some]], MOST_STACKING_ROWS)[:MOST_STACKING_ROWS]]
 
     def _stacking_weights(self, inside: Index, level: Index | None) -> Floats | None:
         """Return the weights of rows whose predictions are compared with the target.

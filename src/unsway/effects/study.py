@@ -14,8 +14,9 @@ from ..rows import Rows
 from .balance import Balance, balance
 from .curve import EffectCurve, effect_curve
 from .estimation import estimate_effects
+from .fitting import HERE
 from .mean_field import MeanField, mean_field
-from .nuisance import HERE, CrossFit, Nuisances
+from .nuisance import CrossFit, Nuisances
 from .result import Effects
 from .sensitivity import Sensitivity, sensitivity
 from .verdict import Verdict, verdict

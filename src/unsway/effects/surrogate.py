@@ -66,6 +66,7 @@ class ScoreBasis:
         else:
             values, owner = np.unique(scores, return_inverse=True)
             mass = np.asarray(np.bincount(owner, sample_weight), dtype=np.float64)
+            values, mass = values[mass > 0], mass[mass > 0]
         middle = (np.cumsum(mass) - mass / 2) / mass.sum()
         inner = np.interp(np.linspace(0, 1, degree - 1)[1:-1], middle, values)
         low, high = values[0], values[-1]

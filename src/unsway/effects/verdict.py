@@ -215,8 +215,9 @@ def _balance_finding(found: Balance, limits: Thresholds, weighting: str) -> Find
     name, difference = found.worst(weighting)
     size, most = abs(difference), limits.max_standardized_difference
     compared = "as they are" if weighting == "raw" else f"under {weighting} weights"
+    column = " ".join(name.split())  # a line break in a name starts no line of a report
     sentence = (
-        f"The groups {compared} differ most in {name}: by {size:.3f} standard deviations (at "
+        f"The groups {compared} differ most in {column}: by {size:.3f} standard deviations (at "
         f"most {most:g})."
     )
     if math.isnan(size):

@@ -285,14 +285,16 @@ def prepare_booster(model: BoostedClassifier, *given: Any) -> tuple[Part, Part]:
 
     ``given`` is X, y, the sensitive attribute, weights, eval_set and the strength.
     """
-    return prepare(model, *given, fitting=nuisance_fitting(model))
+    fitting = nuisance_fitting(model)
+    train, validation = prepare(model, *given, fitting=fitting)
+    return replace(train, placed=fitting.placed), validation
 
 
 def nuisance_fitting(model: BoostedClassifier) -> EngineFitting:
     """Return how a booster's nuisances are trained: by its engine, on its device."""
     settings = BoosterSettings.of(model)
     device = {name: settings.params[name] for name in ("device",) if name in settings.params}
-    return EngineFitting(model.engine, replace(settings, params=device))
+    return EngineFitting(model.engine, replace(settings, params=device), final=settings)
 
 
 def start(model: BoostedClassifier, train: Part, validation: Part) -> Boosting:

@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Floats
+from .._typing import Floats, Index
 from ..core import Losses, Objective
 from ..core.derivatives import BoostingDerivatives, Singles, in_single_precision
 from ..extras import load
+from ..folds import column_ends, first_keys, mix_numbers
 from ..tables import CodedTable
 from .boosting import Boosting
 from .cuda_device import place_of
 from .engine import Derivatives
 from .training import Part
-from .xgboost import training_matrix, xgboost
+from .xgboost_rows import added_margin, training_matrix, xgboost
 
 _THREADS = 256  # a power of two: the sums of a block are halved until one is left
 _BLOCKS = 1_056  # eight for each of 132 multiprocessors, whatever the number of rows
@@ -136,13 +137,34 @@ def start_on_device(
         losses = CudaLosses(validation.objective(), place)
         return Boosting(
             DeviceGrower(
-                params, train.rows.X, validation.rows.X, train.rows.weights,
+                params, train.rows.X if train.placed is None else train.placed.table,
+                validation.rows.X, train.rows.weights,
                 arrays=load("cupy", "cuda"), place=place,
             ),
             CudaDerivatives(train.objective(), curvature, learning_rate),
             losses.objective,
             measure=losses, place=place,
         )  # fmt: skip
+
+
+def on_device(device: str, matrix: NDArray[Any]) -> Any:
+    """Return numbers in single precision, as XGBoost reads them, on a CUDA device."""
+    with place_of(device):
+        return load("cupy", "cuda").asarray(matrix, dtype=np.float32)
+
+
+def order_on_device(device: str, matrix: NDArray[Any]) -> Index | None:
+    """Return the canonical order of rows, or None if their keys alone do not tell it."""
+    with place_of(device):
+        cupy = load("cupy", "cuda")
+        numbers = cupy.asarray(matrix)
+        keys = cupy.asarray(first_keys(len(matrix), 0))
+        mix_numbers(keys, numbers, column_ends(numbers))
+        order = keys.argsort()
+        keys = keys[order]
+        if bool((keys[1:] == keys[:-1]).any()):
+            return None
+        return np.asarray(order.get(), dtype=np.intp)
 
 
 class DeviceGrower:
@@ -182,9 +204,8 @@ class DeviceGrower:
             self._rows = arrays.empty((count, train.matrix.shape[1]), dtype=np.float32)
             self._rows[: len(train)] = arrays.asarray(train.matrix)
             self._rows[len(train) :] = arrays.asarray(validation.matrix)
-            # From the rows as given: for rows on the host, XGBoost makes the same bins as without
-            # a device, and so the same trees.
-            self._matrix = training_matrix(params, train, weights)
+            on_it = CodedTable(self._rows[: len(train)], train.layout)
+            self._matrix = training_matrix(params, on_it, weights)
             self.params = params
             self._start()
 
@@ -237,10 +258,7 @@ class DeviceGrower:
 
     def _sum_of_trees(self, rows: Any, first: int, last: int) -> Any:
         """Return the sum of trees ``first`` to ``last − 1``, on the device."""
-        margin = self.booster.inplace_predict(
-            rows, iteration_range=(first, last), predict_type="margin", validate_features=False
-        )
-        return self._arrays.asarray(margin)
+        return self._arrays.asarray(added_margin(self.booster, rows, (first, last)))
 
 
 class CudaDerivatives(BoostingDerivatives):

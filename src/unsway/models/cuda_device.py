@@ -6,7 +6,7 @@ import sys
 from typing import Any, Self
 
 from ..extras import MissingExtraError, load
-from .xgboost import xgboost
+from .xgboost_rows import xgboost
 
 _KEEP_ALL = 2**63 - 1  # bytes that a pool may keep
 

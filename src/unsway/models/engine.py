@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Floats
+from .._typing import Floats, Index
 from ..tables import CodedTable
 from .training import Part
 
@@ -72,6 +72,22 @@ class TreeShape:
     n_trees: int
     learning_rate: float
     depth: int
+
+
+@dataclass(frozen=True)
+class PlacedRows:
+    """Training rows where an engine works on them.
+
+    Parameters
+    ----------
+    table : CodedTable
+        On the host or on the device.
+    binned : engine's matrix, optional
+        The rows as the final model is trained on them, where nuisances share its bins.
+    """
+
+    table: CodedTable
+    binned: Any = None
 
 
 class Grower(Protocol):
@@ -150,8 +166,27 @@ class Engine(Protocol):
     ) -> Boosting:
         """Return rows, booster and objective before the first tree."""
 
-    def bin_rows(self, settings: BoosterSettings, table: CodedTable, weights: Floats | None) -> Any:
-        """Return rows to grow the trees of nuisances on."""
+    def place(
+        self, settings: BoosterSettings, table: CodedTable, weights: Floats | None
+    ) -> PlacedRows:
+        """Return the rows a final model is trained on, to grow the trees of nuisances on too.
+
+        By default the rows are on the host, and nuisances have bins of their own.
+        """
+        return PlacedRows(table)
+
+    def order(self, settings: BoosterSettings, table: CodedTable) -> Index | None:
+        """Return the canonical order of rows if a device finds it, else None, the default."""
+        return None
+
+    def move(self, settings: BoosterSettings, table: CodedTable) -> CodedTable:
+        """Return rows on the device that the engine works on, by default as they are."""
+        return table
+
+    def bin_rows(
+        self, settings: BoosterSettings, table: CodedTable, weights: Floats | None, bins_of: Any
+    ) -> Any:
+        """Return rows to grow the trees of nuisances on, with the bins of others if given."""
 
     def grow(
         self,
@@ -160,8 +195,8 @@ class Engine(Protocol):
         binned: Any,
         target: Floats,
         margin: Floats,
-    ) -> Any:
-        """Return a booster of a 0/1 target whose trees start from a margin."""
+    ) -> tuple[Any, Floats]:
+        """Return a booster of a 0/1 target whose trees start from a margin, and where they end."""
 
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""
@@ -169,8 +204,8 @@ class Engine(Protocol):
     def finish(self, grower: Any, n_trees: int, n_jobs: int | None) -> Any:
         """Return the library's own model, cut after this many trees."""
 
-    def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> NDArray[Any]:
-        """Return a finished model's margin."""
+    def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> Any:
+        """Return a finished model's margin, on the device of the rows."""
 
     def gains(self, booster: Any, n_features: int) -> Floats:
         """Return what the splits on each column gained."""

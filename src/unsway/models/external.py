@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import Floats, Mask
+from .._typing import Floats, Index, Mask
 from ..checks import check_integer
 from ..core import Objective
 from ..core.derivatives import BoostingDerivatives, in_single_precision
@@ -23,7 +23,7 @@ from ..criteria import FittedCriterion
 from ..folds import row_keys, uniforms
 from ..groups import find_copies, level_extremes, refuse_copy
 from ..rows import Rows
-from ..tables import EngineTable, take
+from ..tables import EngineTable
 from .boosting import (
     Boosting,
     check_booster,
@@ -34,14 +34,8 @@ from .boosting import (
 from .engine import BoosterSettings
 from .parquet import ParquetRows
 from .training import after_hold_out, criterion_of, fit_for, hold_out_rows, read_table
-from .xgboost import (
-    XGBoostGrower,
-    cuda_device,
-    engine_params,
-    name_options,
-    training_matrix,
-    xgboost,
-)
+from .xgboost import cuda_device, engine_params
+from .xgboost_rows import XGBoostGrower, name_options, training_matrix, xgboost
 
 if TYPE_CHECKING:
     from .xgboost import FairXGBClassifier
@@ -103,15 +97,16 @@ def fit_rows(
     model.classes_, model.sensitive_levels_ = rows.outcome.classes, rows.groups.levels
     model.table_ = files.engine_table()
     share = min(1.0, criterion_rows / files.n_rows)
-    held, sample = _survey(files, rows, (model.validation_fraction, share), model)
-    table = files.take(sample)
+    held, chosen = _survey(files, rows, (model.validation_fraction, share), model)
+    sample = np.flatnonzero(chosen)
+    taught = rows.take(sample).with_table(files.take(chosen))
     if share == 1:  # few enough rows to do what `fit` does
-        parts = hold_out_rows(rows.with_table(table), model.validation_fraction, model.random_state)
+        parts = hold_out_rows(taught, model.validation_fraction, model.random_state)
         held = np.isin(np.arange(len(rows)), parts[1])
     for inside, place in ((~held, "the training part"), (held, "the hold-out")):
         rows.take(np.flatnonzero(inside)).check_present(place)
-    fitted = _criterion_at(model, files, rows, (table, sample), held)
-    del table
+    fitted = _criterion_at(model, files, rows, (taught, sample), held)
+    del taught
     with TemporaryDirectory(dir=folder) as scratch:
         folder = Path(scratch)
         train, validation = (_objective(fitted, rows, inside, folder) for inside in (~held, held))
@@ -168,28 +163,28 @@ def _criterion_at(
     model: FairXGBClassifier,
     files: ParquetRows,
     rows: Rows,
-    parts: tuple[Any, Mask],
+    sample: tuple[Rows, Index],
     held: Mask,
 ) -> FittedCriterion:
     """Fit the criterion on the training rows of a sample, and bring its values to all rows.
 
-    ``parts`` are the table of the sample, and which rows are in it.
+    ``sample`` are its rows with their covariates, and their positions among all.
     """
-    (table, sample), criterion = parts, criterion_of(model)
+    (known, positions), criterion = sample, criterion_of(model)
     if isinstance(criterion, FittedCriterion):
         return fit_for(criterion, model.strength_, rows.with_table(None))
-    taught = sample & ~held
-    inside = rows.take(np.flatnonzero(taught)).with_table(
-        take(table, np.flatnonzero(~held[sample]))
-    )
+    inside = np.flatnonzero(~held[positions])
+    taught, fitting = known.take(inside), nuisance_fitting(model)
+    inside, taught = inside[taught.order], taught.take(taught.order)
+    fitting.see(taught, model.table_.code(taught.X))
     with after_hold_out(float(held.mean())):
-        fitted = fit_for(criterion, model.strength_, inside, fitting=nuisance_fitting(model))
+        fitted = fit_for(criterion, model.strength_, taught, fitting=fitting)
     if fitted.row_values is None:
         return fitted
     values = np.empty((files.n_rows, *fitted.row_values.shape[1:]))
     for span, batch in files.batches():
         values[span] = fitted.predict(batch)
-    values[taught] = fitted.row_values  # from models that have not seen them
+    values[positions[inside]] = fitted.row_values  # from models that have not seen them
     return fitted.with_values(values)
 
 

@@ -15,7 +15,7 @@ from ..core.derivatives import BoostingDerivatives
 from ..extras import load
 from ..tables import CodedTable, EngineTable
 from .boosting import BoostedClassifier, Boosting
-from .engine import BoosterSettings, Derivatives, ModelFacts, TreeShape
+from .engine import BoosterSettings, Derivatives, Engine, ModelFacts, TreeShape
 from .training import Part
 
 _BOOSTING = ("boosting", "boosting_type", "boost")
@@ -137,7 +137,7 @@ class LightGBMGrower:
         return booster
 
 
-class LightGBM:
+class LightGBM(Engine):
     """LightGBM as an engine."""
 
     name: ClassVar[str] = "lightgbm"
@@ -218,7 +218,9 @@ class LightGBM:
         derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
         return Boosting(grower, derivatives, validation.objective())
 
-    def bin_rows(self, settings: BoosterSettings, table: CodedTable, weights: Floats | None) -> Any:
+    def bin_rows(
+        self, settings: BoosterSettings, table: CodedTable, weights: Floats | None, bins_of: Any
+    ) -> Any:
         """Return rows to grow the trees of nuisances on."""
         unread = np.zeros(len(table), dtype=np.float32)  # a label, on which LightGBM insists
         columns = {"label": unread, "weight": weights, "free_raw_data": False}
@@ -231,8 +233,8 @@ class LightGBM:
         binned: Any,
         target: Floats,
         margin: Floats,
-    ) -> Any:
-        """Return a booster of a 0/1 target whose trees start from a margin."""
+    ) -> tuple[Any, Floats]:
+        """Return a booster of a 0/1 target whose trees start from a margin, and where they end."""
         params = {
             **nuisance_params(settings),
             "learning_rate": shape.learning_rate,
@@ -240,7 +242,8 @@ class LightGBM:
             "num_leaves": 2**shape.depth,
         }
         binned.construct().set_label(target).set_init_score(margin)
-        return lightgbm().train(params, binned, shape.n_trees)
+        booster = lightgbm().train(params, binned, shape.n_trees)
+        return booster, margin + booster.predict(binned.get_data(), raw_score=True)
 
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""

@@ -7,24 +7,22 @@ rows are spread over workers the same code trains on all of them, with sums over
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from .._typing import Codes, Floats, Index, Reduce
-from ..core import LogLoss, Objective, Penalty
-from ..core.newton import LinearProblem
-from ..effects import Fitting
-from ..effects.encoding import TableEncoder
-from ..effects.learners import FittedModel, Learner, add_interactions, interaction_margin
+from ..effects import CrossFit, Fitting
+from ..effects.learners import FittedModel, Learner
+from ..effects.nuisance import Stack
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable, check_table
-from .engine import BoosterSettings, Engine, TreeShape
+from .boosted_regression import BoostedRegression, Design
+from .engine import BoosterSettings, Engine, PlacedRows, TreeShape
 
-_CONVERGED = 1e-7  # of the gradient of the logistic regression
+#: Propensities that `DirectEffect` rests on are kept within [SCORE_CLIP, 1−SCORE_CLIP].
+SCORE_CLIP = 1e-3  # as `Propensity` clips
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +68,8 @@ class EngineFitting(Fitting):
         Whether there is a regression; else the trees start from the share of ones.
     reduce : callable, optional
         Sums a small array over the workers that share the rows.
+    final : BoosterSettings, optional
+        The settings of the final model, whose rows the nuisances then share.
     """
 
     def __init__(
@@ -80,11 +80,23 @@ class EngineFitting(Fitting):
         trees: NuisanceTrees | None = None,
         linear: bool = True,
         reduce: Reduce | None = None,
+        final: BoosterSettings | None = None,
     ) -> None:
-        self.engine, self.settings = engine, settings
+        self.engine, self.settings, self.final = engine, settings, final
         self.trees = NuisanceTrees() if trees is None else trees
         self.linear, self.reduce = linear, reduce
+        self.placed: PlacedRows | None = None
+        self._seen: tuple[Rows, CodedTable] | None = None
         self._last: tuple[Rows, Design] | None = None
+
+    def order(self, rows: Rows, table: CodedTable) -> Index:
+        """Return the canonical order of rows, of which the table is coded for the engine."""
+        found = None if self.final is None else self.engine.order(self.final, table)
+        return rows.order if found is None else found
+
+    def see(self, rows: Rows, table: CodedTable) -> None:
+        """Take note of the rows to train on, coded as the final model's engine reads them."""
+        self._seen = rows, table
 
     def learners(self, rows: Rows, models: Any, *, binary: bool, role: str) -> tuple[Learner, ...]:
         """Return a user's model, or several to be stacked; None gives the default."""
@@ -97,232 +109,68 @@ class EngineFitting(Fitting):
         shapes = (self.trees.common, self.trees.effect)
         return (self.regression(rows, shapes, rows.groups.codes),)
 
+    def check_table(self, rows: Rows) -> None:
+        """Raise if X has no column or an infinite number; coded rows were checked."""
+        if self._seen is None or self._seen[0] is not rows:
+            super().check_table(rows)
+
+    def propensity(
+        self, rows: Rows, stated: Any, *, allow_separation: bool = False
+    ) -> tuple[FittedModel, Floats]:
+        """Return a fitted propensity score and its values at the rows.
+
+        On a device the default is a logistic regression without a choice of its penalty, as where
+        the rows are spread over workers.
+        """
+        if stated is None and "device" in self.settings.params:
+            return self.linear_propensity(rows, self, allow_separation)
+        return super().propensity(rows, stated, allow_separation=allow_separation)
+
+    def linear_propensity(
+        self, rows: Rows, fitting: Fitting, allow_separation: bool
+    ) -> tuple[FittedModel, Floats]:
+        """Return a logistic regression of z on X, and its values at the rows it was fitted on."""
+        alone = CrossFit(
+            rows,
+            (self.regression(rows, ()),),
+            (),
+            np.zeros(len(rows), dtype=np.intp),
+            n_folds=1,
+            clip=SCORE_CLIP,
+            fitting=fitting,
+            allow_separation=allow_separation,
+        )
+        nuisances, models = alone.fit_models()
+        return ClippedScore(models.propensity), nuisances.propensity
+
     def regression(
         self, rows: Rows, shapes: tuple[TreeShape, ...], codes: Codes | None = None
     ) -> BoostedRegression:
         """Return a learner of these rows, which are encoded and binned once for all learners."""
         if self._last is None or self._last[0] is not rows:
-            self._last = rows, Design.of(rows, self.engine, self.settings, self.reduce)
+            placed = self._place(rows)
+            self._last = rows, Design.of(placed, self.engine, self.settings, self.reduce)
         linear = self.linear or not shapes
         return BoostedRegression(
             design=self._last[1], shapes=shapes, codes=codes, linear=linear, reduce=self.reduce
         )
 
-
-@dataclass(frozen=True, kw_only=True)
-class Encoder:
-    """Reads a table as both models take it.
-
-    Parameters
-    ----------
-    numbers : TableEncoder
-        For the regression.
-    layout : EngineTable
-        For the trees.
-    """
-
-    numbers: TableEncoder
-    layout: EngineTable
-
-    def __call__(self, X: Any) -> tuple[Any, CodedTable]:
-        """Return the encoded columns, and the coded ones."""
-        return self.numbers.transform(X), self.layout.code(X)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Design:
-    """Rows as both models take them, binned once for each set of rows that is trained on.
-
-    Parameters
-    ----------
-    encode : Encoder
-        Reads other tables.
-    encoded : matrix of shape (n, p)
-        Columns for the regression.
-    coded : CodedTable
-        Columns for the trees.
-    engine, settings : Engine, BoosterSettings
-        What bins rows and grows trees.
-    """
-
-    encode: Encoder
-    encoded: Any = field(repr=False)
-    coded: CodedTable = field(repr=False)
-    engine: Engine
-    settings: BoosterSettings
-    _binned: dict[bytes, Any] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def of(
-        cls, rows: Rows, engine: Engine, settings: BoosterSettings, reduce: Reduce | None
-    ) -> Design:
-        """Encode rows for both models."""
+    def _place(self, rows: Rows) -> PlacedRows:
+        """Return rows where the engine works on them: those of the final model, or others."""
+        if self.final is not None and self._seen is not None and self._seen[0] is rows:
+            self.placed = self.engine.place(self.final, self._seen[1], rows.weights)
+            return self.placed
         X = rows.X if isinstance(rows.X, CodedTable) else check_table(rows.X)
-        layout = X.layout if isinstance(X, CodedTable) else EngineTable.of(X)
-        encode = Encoder(numbers=TableEncoder(reduce).fit(X), layout=layout)
-        encoded, coded = encode(X)
-        encode.numbers.reduce = None  # kept models need no workers: what was summed is known
-        return cls(encode=encode, encoded=encoded, coded=coded, engine=engine, settings=settings)
-
-    def binned(self, rows: Index, weights: Floats | None) -> Any:
-        """Return the chosen rows as the engine bins them; the last label and margin are on them."""
-        key = rows.tobytes()
-        if key not in self._binned:
-            table = CodedTable(self.coded.matrix[rows], self.coded.layout)
-            self._binned[key] = self.engine.bin_rows(self.settings, table, weights)
-        return self._binned[key]
+        coded = X if isinstance(X, CodedTable) else EngineTable.of(X).code(X)
+        return PlacedRows(self.engine.move(self.settings, coded))
 
 
-@dataclass(frozen=True, kw_only=True)
-class BoostedRegression:
-    """A logistic regression, and trees of an engine that start from its margin.
+@dataclass(frozen=True)
+class ClippedScore:
+    """A propensity score, kept away from 0 and 1."""
 
-    Without ``codes`` it is a model of one mean. With them it is a model of the means of two groups,
-    whose trees have two parts, g and h, of X alone::
+    model: Stack
 
-        margin = regression(X, z) + g(X) + (2z − 1)·h(X)
-
-    g is grown on the labels. h is what the groups differ by: it is grown on labels and margins with
-    the sign of their group, because the log-loss of y at m − h is that of 1 − y at −m + h.
-
-    Parameters
-    ----------
-    design : Design
-        The rows.
-    shapes : tuple of TreeShape
-        Of the trees: one, or g and h for models of all groups; none for the regression alone.
-    codes : array of int of shape (n,), optional
-        The group of each row, for models of all groups.
-    linear : bool, default=True
-        Whether there is a regression; else the trees start from the share of ones.
-    reduce : callable, optional
-        Sums a small array over the workers that share the rows.
-    """
-
-    design: Design
-    shapes: tuple[TreeShape, ...]
-    codes: Codes | None = field(default=None, repr=False)
-    linear: bool = True
-    reduce: Reduce | None = None
-
-    @property
-    def encode(self) -> Encoder:
-        """What returns another table as the models read it."""
-        return self.design.encode
-
-    @property
-    def n_models(self) -> int:
-        """How many models it trains: one or two."""
-        return self.linear + bool(self.shapes)
-
-    def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedBoostedRegression:
-        """Return both models, trained on these rows."""
-        target, encoded = target[rows], self.design.encoded[rows]
-        weights = None if weights is None else weights[rows]
-        codes = None if self.codes is None else self.codes[rows]
-        objective = Objective(
-            LogLoss(), target, penalty=Penalty.none(len(rows), self.reduce), sample_weight=weights
-        )
-        joined = encoded if codes is None else add_interactions(encoded, codes)
-        coefficients = (_regression if self.linear else _log_odds)(objective, joined)
-        fitted = FittedBoostedRegression(
-            coefficients=coefficients,
-            boosters=(),
-            pooled=codes is not None,
-            linear=self.linear,
-            engine=self.design.engine,
-            n_jobs=self.design.settings.n_jobs,
-        )
-        margin = np.asarray(joined @ coefficients[:-1] + coefficients[-1])
-        return replace(fitted, boosters=self._grow(fitted, rows, (target, weights, codes), margin))
-
-    def _grow(
-        self,
-        fitted: FittedBoostedRegression,
-        rows: Index,
-        columns: tuple[Floats, Floats | None, Codes | None],
-        margin: Floats,
-    ) -> tuple[Any, ...]:
-        """Return the boosters that start from a margin."""
-        if not self.shapes:
-            return ()
-        (target, weights, codes), design = columns, self.design
-        binned = design.binned(rows, weights)
-        first = design.engine.grow(design.settings, self.shapes[0], binned, target, margin)
-        if codes is None:
-            return (first,)
-        table = CodedTable(design.coded.matrix[rows], design.coded.layout)
-        margin = margin + design.engine.margin(first, table, design.settings.n_jobs)
-        sign = 2.0 * codes - 1
-        turned = np.where(codes == 1, target, 1 - target)
-        second = design.engine.grow(design.settings, self.shapes[1], binned, turned, sign * margin)
-        return first, second
-
-    def predict_rows(self, model: FittedModel, rows: Index) -> Floats:
-        """Return the predictions for rows of the learner's own table."""
-        coded = CodedTable(self.design.coded.matrix[rows], self.design.coded.layout)
-        return model.predict((self.design.encoded[rows], coded))
-
-
-@dataclass(frozen=True, kw_only=True)
-class FittedBoostedRegression:
-    """A trained logistic regression, and the trees that start from it.
-
-    Parameters
-    ----------
-    coefficients : array
-        Of the regression, the intercept last.
-    boosters : tuple
-        The trees; for models of all groups g and h (see `BoostedRegression`).
-    pooled : bool
-        Whether it is a model of the means of both groups.
-    linear : bool
-        Whether the regression is a model of its own.
-    engine : Engine
-        What reads the boosters.
-    n_jobs : int, optional
-        Its threads.
-    """
-
-    coefficients: Floats = field(repr=False)
-    boosters: tuple[Any, ...]
-    pooled: bool
-    linear: bool
-    engine: Engine
-    n_jobs: int | None = None
-
-    def predict(self, table: tuple[Any, CodedTable], /) -> Floats:
-        """Return the means of each row: of shape (n, n_models), or (n, n_levels, n_models)."""
-        encoded, coded = table
-        grown = [self.engine.margin(booster, coded, self.n_jobs) for booster in self.boosters]
-        if not self.pooled:
-            margin = np.asarray(encoded @ self.coefficients[:-1] + self.coefficients[-1])
-            return self._means(margin, grown)
-        levels = [
-            self._means(
-                interaction_margin(encoded, self.coefficients, level),
-                [part if number == 0 or level == 1 else -part for number, part in enumerate(grown)],
-            )
-            for level in (0, 1)
-        ]
-        return np.stack(levels, axis=1)
-
-    def _means(self, margin: Floats, grown: Sequence[Floats]) -> Floats:
-        """Return the mean of the regression, and that with the trees if there are any."""
-        margins = [margin, sum(grown, margin)] if grown else [margin]
-        return np.asarray(expit(np.column_stack(margins[not self.linear :])))
-
-
-def _regression(objective: Objective, design: Any) -> Floats:
-    """Minimise Σ w·log-loss + ½‖β‖² over the rows of all processes, the intercept free."""
-    l2 = 1 / max(objective.total_weight, 1e-12)
-    return LinearProblem(objective, design, l2).minimize(tol=_CONVERGED).weights
-
-
-def _log_odds(objective: Objective, design: Any) -> Floats:
-    """Return the intercept that alone fits best, below coefficients of 0."""
-    weights = objective.sample_weight
-    ones = objective.target.sum() if weights is None else weights @ objective.target
-    total = max(objective.total_weight, 1e-12)
-    share = np.clip(objective.penalty.reduce(np.array([ones]))[0] / total, 1e-4, 1 - 1e-4)
-    return np.append(np.zeros(design.shape[1]), np.log(share / (1 - share)))
+    def predict(self, X: Any) -> Floats:
+        """Return b for each row of X."""
+        return np.clip(self.model.predict(X), SCORE_CLIP, 1 - SCORE_CLIP)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -28,6 +28,9 @@ from ..folds import hold_out
 from ..rows import Rows
 from ..tables import EngineTable, check_table, take
 
+if TYPE_CHECKING:
+    from .engine import PlacedRows
+
 Estimator = TypeVar("Estimator")
 
 
@@ -43,11 +46,14 @@ class Part:
         At these rows.
     reduce : callable, optional
         Sums a small array over the workers that share the rows.
+    placed : PlacedRows, optional
+        The rows as the engine has them already.
     """
 
     rows: Rows
     criterion: FittedCriterion
     reduce: Reduce | None = None
+    placed: PlacedRows | None = None
 
     def objective(self) -> Objective:
         """Return the objective on all workers' rows, at strength 0."""
@@ -157,23 +163,37 @@ def prepare(
     """
     rows = read_rows(model, read_table(model, X, reset=True), y, sensitive_features, sample_weight)
     model.table_ = EngineTable.of(rows.X)
-    coded = rows.with_table(model.table_.code(rows.X))
-    criterion = criterion_of(model)
+    rows = rows.with_order(fitting.order(rows, model.table_.code(rows.X)))
+    order, held = rows.order, None
     if eval_set is None:
-        chosen = hold_out_rows(
-            rows, model.validation_fraction, model.random_state, order=rows.canonical_order()
+        order, held = hold_out_rows(
+            rows, model.validation_fraction, model.random_state, order=order
         )
-        whole = fit_held_out(criterion, strength, rows, chosen, fitting=fitting)
-        together = Part(coded, whole)
-        return together.take(chosen[0]), together.take(chosen[1])
-    other = check_other_rows(
-        eval_set, "eval_set", rows, read=lambda table: read_table(model, table, reset=False)
-    )
-    with inside("eval_set"):
-        other_coded = other.with_table(model.table_.code(other.X))
-    whole = fit_for(criterion, strength, rows, fitting=fitting)
-    together, beside = Part(coded, whole), Part(other_coded, whole.at(other.X))
-    return together.take(rows.canonical_order()), beside.take(other.canonical_order())
+    train = rows.take(order)
+    other = _evaluation_rows(model, eval_set, rows) if held is None else rows.take(held)
+    coded = train.with_table(model.table_.code(train.X))
+    criterion = criterion_of(model)
+    if isinstance(criterion, FittedCriterion):
+        whole = fit_criterion(criterion, rows)
+        fitted, beside = whole.take(order), whole.at(other.X) if held is None else whole.take(held)
+    else:
+        fitting.see(train, coded.X)
+        with after_hold_out(0 if held is None else len(held) / len(rows)):
+            fitted = fit_for(criterion, strength, train, fitting=fitting)
+        beside = fitted.at(other.X)
+    return Part(coded, fitted), Part(other.with_table(model.table_.code(other.X)), beside)
+
+
+def _evaluation_rows(model: Any, eval_set: Any, rows: Rows) -> Rows:
+    """Return the rows that a user stops training by, in their canonical order."""
+
+    def read(table: Any) -> Any:
+        table = read_table(model, table, reset=False)
+        model.table_.code(table)  # says which column does not fit
+        return table
+
+    other = check_other_rows(eval_set, "eval_set", rows, read=read)
+    return other.take(other.order)
 
 
 def fit_held_out(
@@ -192,8 +212,11 @@ def fit_held_out(
     train, held = parts
     if isinstance(criterion, FittedCriterion):
         return fit_criterion(criterion, rows)
+    train = rows.order[np.isin(rows.order, train)]  # as `prepare` has them
+    taught = rows.take(train)
+    fitting.see(taught, EngineTable.of(rows.X).code(taught.X))
     with after_hold_out(len(held) / len(rows)):
-        fitted: FittedCriterion = fit_for(criterion, strength, rows.take(train), fitting=fitting)
+        fitted: FittedCriterion = fit_for(criterion, strength, taught, fitting=fitting)
     if fitted.row_values is None:
         return fitted
     values = np.empty((len(rows), *fitted.row_values.shape[1:]))
@@ -207,6 +230,8 @@ def after_hold_out(share: float) -> Iterator[None]:
     try:
         yield
     except TooFewRowsError as error:
+        if not share:
+            raise
         enough = error.n_rows >= error.fewest * (1 - share)
         raise ValueError(
             f"too few rows are left to train on after {share:.0%} are held out: {error}"
@@ -222,8 +247,7 @@ def hold_out_rows(
     Both are in ``order``, and by default as they come.
     """
     order = np.arange(len(rows)) if order is None else order
-    ties = () if rows.weights is None else (rows.weights,)
-    held = hold_out(rows.X, rows.strata(), fraction, seed, ties=ties)[order]
+    held = hold_out(rows.X, rows.strata(), fraction, seed, order=rows.order)[order]
     parts = order[~held], order[held]
     for chosen, place in zip(parts, ("the training part", "the hold-out"), strict=True):
         rows.with_table(None).take(chosen).check_present(place)

@@ -5,107 +5,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Floats
+from .._typing import Floats, Index
 from ..core.derivatives import BoostingDerivatives
-from ..extras import load
-from ..tables import CodedTable, EngineTable
+from ..tables import CodedTable
 from .boosting import BoostedClassifier, Boosting
-from .engine import (
-    BoosterSettings,
-    Derivatives,
-    InexactForkError,
-    ModelFacts,
-    TreeShape,
-)
+from .engine import BoosterSettings, Engine, ModelFacts, PlacedRows, TreeShape
 from .training import Part, refit
+from .xgboost_rows import XGBoostGrower, added_margin, matrix_options, training_matrix, xgboost
 
 #: Shares of rows and columns that XGBoost draws afresh, unless they are 1.
 _DRAWING = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
 
 
-def xgboost() -> Any:
-    """Return the xgboost package, or say how to install it."""
-    return load("xgboost", "xgboost")
-
-
-def training_matrix(
-    params: Mapping[str, Any], rows: Any, weights: Any = None, bins_of: Any = None
-) -> Any:
-    """Return rows as XGBoost trains on them: quantised, by the bins of another matrix if given.
-
-    Parameters
-    ----------
-    params : mapping
-        Parameters of XGBoost.
-    rows : CodedTable or xgboost.DataIter
-        The rows, or an iterator over batches of them that brings names and weights with each.
-    weights : array of shape (n,), optional
-        Weights of the quantiles; the derivatives bring their own.
-    bins_of : xgboost.QuantileDMatrix, optional
-        The matrix whose bins are used.
-    """
-    options: dict[str, Any] = {"nthread": params.get("nthread"), "enable_categorical": True}
-    if isinstance(rows, CodedTable):
-        options |= {**matrix_options(rows.layout), "weight": weights}
-        rows = rows.matrix
-    if params.get("tree_method", "hist") != "hist":
-        return xgboost().DMatrix(rows, **options)
-    bins = params.get("max_bin", 256)
-    return xgboost().QuantileDMatrix(rows, ref=bins_of, max_bin=bins, **options)
-
-
-class XGBoostGrower:
-    """An XGBoost booster grown tree by tree on quantised rows."""
-
-    def __init__(self, params: dict[str, Any], train: Any, validation: Any) -> None:
-        self._train, self._validation = train, validation
-        self.params = params
-        self.booster = xgboost().Booster(params, cache=[train, validation])
-
-    @property
-    def n_trees(self) -> int:
-        """The rounds so far; each leaves a tree."""
-        return int(self.booster.num_boosted_rounds())
-
-    def boost(self, derivatives: Derivatives) -> None:
-        """Grow one tree."""
-        margin = self.booster.predict(self._train, output_margin=True, training=True)
-        gradient, curvature = derivatives(margin)
-        self.booster.boost(self._train, self.n_trees, grad=gradient, hess=curvature)
-
-    def validation_margin(self, n_trees: int | None = None) -> NDArray[Any]:
-        """Return the margin that all trees, or the first ones, give the validation rows."""
-        first = (0, 0 if n_trees is None else n_trees)
-        return np.asarray(
-            self.booster.predict(self._validation, output_margin=True, iteration_range=first)
-        )
-
-    def restart(self) -> XGBoostGrower:
-        """Return another on the same matrices, without trees."""
-        twin = copy(self)
-        twin.booster = xgboost().Booster(self.params, cache=[self._train, self._validation])
-        return twin
-
-    def fork(self) -> XGBoostGrower:
-        """Return another on the same matrices, with a copy of the trees."""
-        twin = self.restart()
-        if self.n_trees:
-            twin.booster.load_model(self.booster.save_raw(raw_format="ubj"))
-            margins = (
-                each.booster.predict(self._train, output_margin=True) for each in (self, twin)
-            )
-            if not np.array_equal(*margins):  # the sums of all trees, and tree by tree
-                raise InexactForkError("XGBoost rounds the margins of a copy in another way")
-        return twin
-
-
-class XGBoost:
+class XGBoost(Engine):
     """XGBoost as an engine; ``device="cuda"`` keeps everything on that device."""
 
     name: ClassVar[str] = "xgboost"
@@ -155,14 +72,50 @@ class XGBoost:
             return start_on_device(
                 device, params, train, validation, settings.curvature, learning_rate
             )
-        rows = training_matrix(params, train.rows.X, train.rows.weights)
+        rows = None if train.placed is None else train.placed.binned
+        if rows is None:
+            rows = training_matrix(params, train.rows.X, train.rows.weights)
         others = training_matrix(params, validation.rows.X, bins_of=rows)
         derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
         return Boosting(XGBoostGrower(params, rows, others), derivatives, validation.objective())
 
-    def bin_rows(self, settings: BoosterSettings, table: CodedTable, weights: Floats | None) -> Any:
-        """Return rows to grow the trees of nuisances on."""
-        return training_matrix(nuisance_params(settings), table, weights)
+    def place(
+        self, settings: BoosterSettings, table: CodedTable, weights: Floats | None
+    ) -> PlacedRows:
+        """Return the rows a final model is trained on, to grow the trees of nuisances on too.
+
+        They share its bins unless the user chose how many there are. On a device the nuisances have
+        bins of their own: making them there takes no time.
+        """
+        params = engine_params(settings)
+        own_bins = "max_bin" in params or params.get("tree_method", "hist") != "hist"
+        if own_bins or cuda_device(params) is not None:
+            return PlacedRows(self.move(settings, table))
+        return PlacedRows(table, training_matrix(params, table, weights))
+
+    def order(self, settings: BoosterSettings, table: CodedTable) -> Index | None:
+        """Return the canonical order of rows if a device finds it, else None."""
+        device = cuda_device(settings.params)
+        if device is None or table.layout.levels:
+            return None
+        from .cuda import order_on_device
+
+        return order_on_device(device, table.matrix)
+
+    def move(self, settings: BoosterSettings, table: CodedTable) -> CodedTable:
+        """Return rows on the device that the engine works on."""
+        device = cuda_device(settings.params)
+        if device is None or table.layout.levels:  # categories are encoded on the host
+            return table
+        from .cuda import on_device
+
+        return CodedTable(on_device(device, table.matrix), table.layout)
+
+    def bin_rows(
+        self, settings: BoosterSettings, table: CodedTable, weights: Floats | None, bins_of: Any
+    ) -> Any:
+        """Return rows to grow the trees of nuisances on, with the bins of others if given."""
+        return training_matrix(nuisance_params(settings), table, weights, bins_of)
 
     def grow(
         self,
@@ -171,11 +124,15 @@ class XGBoost:
         binned: Any,
         target: Floats,
         margin: Floats,
-    ) -> Any:
-        """Return a booster of a 0/1 target whose trees start from a margin."""
-        params = {"eta": shape.learning_rate, "max_depth": shape.depth}
+    ) -> tuple[Any, Floats]:
+        """Return a booster of a 0/1 target whose trees start from a margin, and where they end."""
+        shaped = {"eta": shape.learning_rate, "max_depth": shape.depth}
         binned.set_info(label=target, base_margin=margin)
-        return xgboost().train({**params, **nuisance_params(settings)}, binned, shape.n_trees)
+        booster = xgboost().Booster({**shaped, **nuisance_params(settings)}, cache=[binned])
+        for number in range(shape.n_trees):
+            booster.update(binned, number)
+        end = booster.predict(binned, output_margin=True, training=True)  # known already
+        return booster, np.asarray(end, dtype=np.float64)
 
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""
@@ -193,8 +150,10 @@ class XGBoost:
             booster.set_param({"nthread": n_jobs})
         return booster
 
-    def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> NDArray[Any]:
-        """Return a finished model's margin."""
+    def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> Any:
+        """Return a finished model's margin, on the device of the rows."""
+        if not table.layout.levels:
+            return added_margin(booster, table.matrix)
         options = {**matrix_options(table.layout), "feature_names": booster.feature_names}
         rows = xgboost().DMatrix(table.matrix, nthread=n_jobs, **options)
         return np.asarray(booster.predict(rows, output_margin=True))
@@ -381,18 +340,3 @@ class FairXGBClassifier(BoostedClassifier):
             )  # fmt: skip
 
         return refit(self, fit)
-
-
-def matrix_options(table: EngineTable) -> dict[str, Any]:
-    """Return what tells XGBoost the columns of a matrix."""
-    return {**name_options(table), "enable_categorical": True}
-
-
-def name_options(table: EngineTable) -> dict[str, Any]:
-    """Return names and types of the columns; names that XGBoost cannot hold are left to us."""
-    legal = not any(set("[]<") & set(name) for name in table.names)
-    distinct = len(set(table.names)) == len(table.names)
-    return {
-        "feature_names": list(table.names) if table.named and legal and distinct else None,
-        "feature_types": ["c" if name in table.levels else "q" for name in table.names],
-    }
