@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from contracts import EXACT, assert_close, rows_of
 from scipy.optimize import minimize
+from scipy.special import softmax
+from scipy.stats import multivariate_normal
 from sklearn.linear_model import LogisticRegression
 
 from unsway.datasets import make_synthetic
-from unsway.effects import CrossFit
+from unsway.effects import CrossFit, conditional
 from unsway.effects.conditional import (
-    PRIOR_DEVIATION,
+    PRIOR_DEVIATIONS,
     ConditionalMeans,
     Correction,
     fit_correction,
@@ -30,31 +32,70 @@ def random_rows(n=200, seed=0):
     return rows_of(None, y, z, rng.integers(1, 4, n).astype(float)), Nuisances(b, outcome)
 
 
-def test_a_constant_correction_is_the_residual_slope_by_hand():
+def test_a_constant_correction_is_the_residual_slope_by_hand(monkeypatch):
     # m̂ = ½ and s = 1. Residuals r of z: −¼, ¾, −½, ½; e of y: −½, ½, −½, ½; c = Σ r·e / (Σ r² + ρ)
     b = np.array([0.25, 0.25, 0.5, 0.5])
     z, y = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
     nuisances = Nuisances(b, np.full((4, 2), 0.5))
-    ridge = 0.25 / PRIOR_DEVIATION**2
-    by_hand = (0.125 + 0.375 + 0.25 + 0.25) / (0.0625 + 0.5625 + 0.25 + 0.25 + ridge)
+    moment, square = 0.125 + 0.375 + 0.25 + 0.25, 0.0625 + 0.5625 + 0.25 + 0.25
+    monkeypatch.setattr(conditional, "PRIOR_DEVIATIONS", (0.5,))  # σ² = ¼ = t²: the ridge is 1
     found = fit_correction(rows_of(None, y, z), nuisances, 0)
-    assert_close(found.coefficients, [by_hand], 1e-14)
+    assert_close(found.coefficients, [moment / (square + 1)], 1e-14)
+    # t = 0 is as likely before, and exp(½·4/2.125)/√2.125 times less likely after
+    monkeypatch.setattr(conditional, "PRIOR_DEVIATIONS", (0.0, 0.5))
+    odds = np.exp(0.5 * 4 / 2.125) / np.sqrt(2.125)
+    expected = odds / (1 + odds) * moment / (square + 1)
+    assert_close(fit_correction(rows_of(None, y, z), nuisances, 0).coefficients, [expected], 1e-14)
+
+
+def regression_of(rows, nuisances, degree):
+    """Return the residuals of y and the columns that the correction fits to them."""
+    b, mean = nuisances.propensity, nuisances.mean
+    powers = np.column_stack([(2 * b - 1) ** k for k in range(degree + 1)])
+    columns = (4 * mean * (1 - mean) * (rows.z - b))[:, None] * powers
+    return rows.y - mean - (rows.z - b) * nuisances.effect, columns
+
+
+def biased(by, n=200, seed=0):
+    """Return labels without weights, and nuisances whose effect is too small by about this."""
+    rng = np.random.default_rng(seed)
+    b = rng.uniform(0.2, 0.8, n)
+    z = (rng.random(n) < b).astype(float)
+    y = (rng.random(n) < 0.5 + by * (z - b)).astype(float)
+    return rows_of(None, y, z), Nuisances(b, np.full((n, 2), 0.5))
+
+
+@pytest.mark.parametrize("degree", [0, 1, 3])
+@pytest.mark.parametrize("by", [0.0, 0.3, 0.6])
+def test_priors_count_by_the_likelihood_of_the_residuals(by, degree):
+    rows, nuisances = biased(by)
+    residual, columns = regression_of(rows, nuisances, degree)
+    variance = np.mean(residual**2)
+    likelihoods, solutions = [], []
+    for t in PRIOR_DEVIATIONS:
+        covariance = variance * np.eye(len(rows)) + t**2 * columns @ columns.T
+        likelihoods.append(multivariate_normal(cov=covariance).logpdf(residual))
+        ridge = variance / max(t, 1e-12) ** 2 * np.eye(degree + 1)
+        solutions.append(np.linalg.solve(columns.T @ columns + ridge, columns.T @ residual))
+    expected = softmax(likelihoods) @ solutions
+    assert_close(fit_correction(rows, nuisances, degree).coefficients, expected, 1e-10)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("degree", [0, 1, 3])
-def test_the_correction_minimises_the_penalised_residual_sum_of_squares(degree, weighted):
+def test_the_correction_minimises_the_penalised_residual_sum_of_squares(
+    degree, weighted, monkeypatch
+):
     rows, nuisances = random_rows()
     rows = rows if weighted else replace(rows, weights=None)
-    b, mean = nuisances.propensity, nuisances.mean
+    residual, columns = regression_of(rows, nuisances, degree)
     weights = np.ones(len(rows)) if rows.weights is None else rows.weights
-    residual = rows.y - mean - (rows.z - b) * nuisances.effect
-    ridge = np.average(residual**2, weights=weights) / PRIOR_DEVIATION**2
+    ridge = np.average(residual**2, weights=weights) / 0.1**2
 
     def squares(c):
-        change = 4 * mean * (1 - mean) * sum(each * (2 * b - 1) ** k for k, each in enumerate(c))
-        return weights @ (residual - (rows.z - b) * change) ** 2 + ridge * np.sum(np.square(c))
+        return weights @ (residual - columns @ c) ** 2 + ridge * np.sum(np.square(c))
 
+    monkeypatch.setattr(conditional, "PRIOR_DEVIATIONS", (0.1,))
     found = fit_correction(rows, nuisances, degree).coefficients
     general = minimize(squares, np.zeros(degree + 1), tol=1e-12)
     assert found.shape == (degree + 1,)

@@ -61,7 +61,9 @@ def test_outcome_models_have_a_common_part_and_one_that_changes_its_sign(engine,
         at_level = add_interactions(design, np.full(1_200, level))
         expected = theirs.predict_proba(at_level)[:, 1]
         assert_close(found[:, level, 0], expected, 1e-5)
-        assert_close(found[:, level, 1], expit(logit(expected) + common + sign * effect), 1e-5)
+        assert_close(found[:, level, 1], expit(logit(expected) + common), 1e-5)
+        assert_close(found[:, level, 2], expit(logit(expected) + common + sign * effect), 1e-5)
+    assert found.shape == (1_200, 2, learner.n_models)
     assert abs(effect).max() > 0.01
 
 

@@ -81,6 +81,7 @@ class FairTarget(BaseEstimator):
     With m̂ = b̂μ̂₁ + (1−b̂)μ̂₀ and v = 4m̂(1−m̂), c minimises
     Σ(y − m̂ − (z−b̂)(τ̂ + v·Σ c_k(2b̂−1)ᵏ))² plus a ridge, and τ̃ = τ̂ + v·Σ c_k(2b̂−1)ᵏ replaces τ̂:
     models overstate or understate the effect of z, and this corrects it on average at each b. The
+    residuals weigh several ridges, one of which allows no correction, by their likelihood. The
     values of a row are μ̃₀ = m̂ − b̂τ̃ and μ̃₁ = m̂ + (1−b̂)τ̃.
 
     Labels are noisy, and the fair score f̃ = ½(μ̃₀+μ̃₁) of the outcome models is not: a model trained

@@ -12,8 +12,9 @@ from ..core.penalty import identity
 from ..rows import Rows
 from .nuisance import NuisanceModels, Nuisances
 
-#: Standard deviation of the correction's coefficients before the residuals are seen: ten points.
-PRIOR_DEVIATION = 0.1
+#: Standard deviations that the correction's coefficients may have before the residuals are seen:
+#: points of probability for labels, for other outcomes shares of the residual's deviation.
+PRIOR_DEVIATIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,12 +86,14 @@ def fit_correction(
 
     ::
 
-        c = argmin Σ w (y − μ̂_z − (z−b̂)·s·Σ_k c_k (2b̂−1)ᵏ)² + (σ/t)²·‖c‖²
+        c_t = argmin Σ w (y − μ̂_z − (z−b̂)·s·Σ_k c_k (2b̂−1)ᵏ)² + (σ/t)²·‖c‖²
 
     Regularised models move μ̂₀ and μ̂₁ together or apart, so that τ̂ is biased. The residual of y on
     z − b̂ shows by how much: errors of b̂ and m̂ reach c in second order only. σ² is the mean squared
-    residual, and t = .1, for labels in points of probability and for other outcomes in standard
-    deviations of the residual, is how large a bias is expected: few rows correct little.
+    residual, and t says how large a bias is expected before the residuals are seen. The result is
+    the mean of c_t over `PRIOR_DEVIATIONS`, weighted by the likelihood of the residuals where c is
+    normal of mean 0 and deviation t. At t = 0 there is no correction: a bias within the noise is
+    mostly left alone.
 
     Parameters
     ----------
@@ -121,7 +124,7 @@ def fit_correction(
     >>> rows = Rows.check(np.zeros((1000, 1)), labels, sensitive_features=labels)
     >>> no_effect = Nuisances(np.full(1000, 0.5), np.full((1000, 2), 0.5))
     >>> print(fit_correction(rows, no_effect, 0).effect(no_effect)[0].round(3))
-    0.909
+    0.996
     """
     empty = Correction(coefficients=np.zeros(degree + 1), binary=rows.outcome.binary)
     slope = rows.z - nuisances.propensity
@@ -132,8 +135,24 @@ def fit_correction(
     sums = (reduce or identity)(np.append((table * weights[:, None]).T @ table, weights.sum()))
     gram = sums[:-1].reshape(degree + 2, degree + 2)
     variance = gram[-1, -1] / sums[-1]
-    expected = PRIOR_DEVIATION if rows.outcome.binary else PRIOR_DEVIATION * np.sqrt(variance)
-    ridge = variance / expected**2 if variance else 0.0
-    penalised = gram[:-1, :-1] + ridge * np.eye(degree + 1)
-    coefficients, *_ = np.linalg.lstsq(penalised, gram[:-1, -1], rcond=None)
-    return replace(empty, coefficients=coefficients)
+    deviations = np.array(PRIOR_DEVIATIONS) * (1.0 if rows.outcome.binary else np.sqrt(variance))
+    return replace(
+        empty, coefficients=_expected(gram[:-1, :-1], gram[:-1, -1], variance, deviations)
+    )
+
+
+def _expected(gram: Floats, moments: Floats, variance: float, deviations: Floats) -> Floats:
+    """Return the expected coefficients given the residuals, every prior deviation as likely before.
+
+    With eigenvalues g of the Gram matrix and moments a in its eigenvectors, the coefficients at t
+    are at²/(σ² + t²g), and the log-likelihood less that of t = 0 is
+    ½ Σ a²t²/(σ²(σ² + t²g)) − ½ Σ log(1 + t²g/σ²).
+    """
+    if not variance:
+        return np.zeros(len(moments))
+    values, vectors = np.linalg.eigh(gram)
+    turned, ratios = vectors.T @ moments, deviations[:, None] ** 2 / variance
+    shrunk = 1 + ratios * np.clip(values, 0, None)
+    likelihood = (turned**2 / variance * ratios / shrunk - np.log(shrunk)).sum(axis=1) / 2
+    shares = np.exp(likelihood - likelihood.max())
+    return np.asarray(vectors @ (shares / shares.sum() @ (turned * ratios / shrunk)))

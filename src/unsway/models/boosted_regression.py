@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -148,11 +149,11 @@ class BoostedRegression:
 
     @property
     def n_models(self) -> int:
-        """How many models it trains: one or two."""
-        return self.linear + bool(self.shapes)
+        """How many models it trains: the regression, and one more with each part of the trees."""
+        return self.linear + len(self.shapes)
 
     def fit(self, target: Floats, rows: Index, weights: Floats | None) -> FittedBoostedRegression:
-        """Return both models, trained on these rows."""
+        """Return the models, trained on these rows."""
         target, encoded = target[rows], self.design.encoded[rows]
         weights = None if weights is None else weights[rows]
         codes = None if self.codes is None else self.codes[rows]
@@ -220,7 +221,10 @@ class FittedBoostedRegression:
     n_jobs: int | None = None
 
     def predict(self, table: tuple[Any, CodedTable], /) -> Floats:
-        """Return the means of each row: of shape (n, n_models), or (n, n_levels, n_models)."""
+        """Return the means of each row: of shape (n, n_models), or (n, n_levels, n_models).
+
+        The models are the regression, and the regression with the first parts of the trees.
+        """
         encoded, coded = table
         grown = [self.engine.margin(booster, coded, self.n_jobs) for booster in self.boosters]
         if not self.pooled:
@@ -235,8 +239,8 @@ class FittedBoostedRegression:
         return np.stack(levels, axis=1)
 
     def _means(self, margin: Any, grown: Sequence[Any]) -> Floats:
-        """Return the mean of the regression, and that with the trees if there are any."""
-        margins = [margin, sum(grown, margin)] if grown else [margin]
+        """Return the mean of the regression, and that with the trees of each part so far."""
+        margins = list(accumulate([margin, *grown]))
         scores = [
             expit(each) if isinstance(each, np.ndarray) else sigmoid(each)[0]
             for each in margins[not self.linear :]

@@ -1,8 +1,9 @@
 """Propensity and outcome models by the library of the model that is trained.
 
 A logistic regression comes first, and boosted trees start from its margin: they have only to add
-what is not linear. Both are stacked, so that the trees count as far as they predict better. Where
-rows are spread over workers the same code trains on all of them, with sums over the workers.
+what is not linear. The regression is stacked with its trees, which so count as far as they predict
+better. Where rows are spread over workers the same code trains on all of them, with sums over the
+workers.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class NuisanceTrees:
         Of the outcome means: what the groups differ by.
     """
 
-    propensity: TreeShape = field(default=TreeShape(n_trees=50, learning_rate=0.2, depth=2))
-    common: TreeShape = field(default=TreeShape(n_trees=80, learning_rate=0.2, depth=3))
-    effect: TreeShape = field(default=TreeShape(n_trees=40, learning_rate=0.2, depth=3))
+    propensity: TreeShape = field(default=TreeShape(n_trees=40, learning_rate=0.2, depth=2))
+    common: TreeShape = field(default=TreeShape(n_trees=60, learning_rate=0.2, depth=3))
+    effect: TreeShape = field(default=TreeShape(n_trees=50, learning_rate=0.2, depth=3))
 
     def with_count(self, n_trees: int | None) -> NuisanceTrees:
         """Return trees of the same shapes, each part with so many; None changes nothing."""
