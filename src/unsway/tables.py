@@ -158,12 +158,6 @@ class EngineTable:
         """Return the table as an engine reads it, or say which column does not fit."""
         return CodedTable(self.matrix(X), self)
 
-    def with_number(self, name: str) -> EngineTable:
-        """Return the layout with one more column of numbers, under a name that is not taken."""
-        while name in self.names:
-            name += "'"
-        return EngineTable((*self.names, name), self.levels)
-
     def matrix(self, X: Any) -> NDArray[Any]:
         """Return the table as floats, or say which column does not fit."""
         if isinstance(X, CodedTable):
