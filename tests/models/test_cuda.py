@@ -23,7 +23,7 @@ from contracts import shifted_objective as shifted
 from cuda_on_host import HostDevice, compiler, cupy_on_host
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
-from unsway.core import Penalty
+from unsway.core import Gamma, Objective, Penalty, Poisson, SquaredError, Tweedie
 from unsway.core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from unsway.extras import MissingExtraError
 from unsway.models import cuda_device
@@ -128,6 +128,21 @@ def test_derivatives_against_shifted_labels_are_the_hosts(device, strength, weig
     people = make_people(3_000, seed=2)
     objective = shifted(people, 0.0, people.weights if weighted else None)
     assert_same_derivatives(objective, [people.margin.astype(np.float32)], "adaptive", strength)
+
+
+@each_weighting
+@pytest.mark.parametrize(
+    "loss", [SquaredError(), Poisson(), Gamma(), Tweedie(1.3)], ids=lambda loss: loss.name
+)
+def test_derivatives_and_losses_of_numbers_are_the_hosts(device, loss, weighted):
+    people = make_people(2_000, seed=3)
+    shift, weights = people.b - people.z, people.weights if weighted else None
+    objective = Objective(loss, people.y + 0.1, shift=shift, sample_weight=weights)
+    margin = people.margin.astype(np.float32)
+    assert_same_derivatives(objective, [margin], "adaptive", 0.7)
+    losses, _ = CudaLosses(objective, HostDevice())(arrays().asarray(margin))
+    expected = objective.losses(margin.astype(float))
+    assert_close([losses.utility, losses.penalty], [expected.utility, expected.penalty], 1e-5)
 
 
 @each_curvature

@@ -1,7 +1,9 @@
 """Pure maths: losses, penalties, the training objective, its curvature, and the schedule."""
 
 from .curvature import CURVATURES, diagonal
+from .log_link import Gamma, Poisson, Tweedie
 from .loss import LogLoss, Loss, SquaredError
+from .multinomial import MultinomialLogLoss
 from .objective import Expansion, Losses, Objective, check_strength
 from .penalty import FORMS, Distance, Penalty
 from .schedule import Run, Schedule, Step, Trainable
@@ -11,16 +13,20 @@ __all__ = [
     "FORMS",
     "Distance",
     "Expansion",
+    "Gamma",
     "LogLoss",
     "Loss",
     "Losses",
+    "MultinomialLogLoss",
     "Objective",
     "Penalty",
+    "Poisson",
     "Run",
     "Schedule",
     "SquaredError",
     "Step",
     "Trainable",
+    "Tweedie",
     "check_strength",
     "diagonal",
 ]

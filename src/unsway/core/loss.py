@@ -23,6 +23,37 @@ Singles = NDArray[np.float32]
 #: Margin, of odds of a million, beyond which a target outside [0, 1] rewards no further step.
 LARGEST_MARGIN = float(np.log(1e6))
 
+_BELOW_ZERO = -1e-9  # by more than rounding
+
+_LOG_LOSS_SOURCE = r"""
+__device__ float mean_of(float s, float* slope) {
+  const float p = 1.0f / (1.0f + expf(-s));
+  *slope = p * (1.0f - p);
+  return p;
+}
+__device__ float gradient_of(float mean, float t) { return mean - t; }
+__device__ float curvature_of(float mean, float slope) { return slope; }
+__device__ float mean_curvature_of(float mean) { return 1.0f - 2.0f * mean; }
+__device__ double loss_of(double s, double t, double* mean) {
+  const double tail = exp(-fabs(s));
+  *mean = (s >= 0.0 ? 1.0 : tail) / (1.0 + tail);
+  return log1p(tail) + 0.5 * (fabs(s) + s) - t * s;
+}
+__device__ double held_margin(double s, double t) {
+  const double most = LARGEST_MARGIN;
+  return t > 1.0 ? fmin(s, most) : t < 0.0 ? fmax(s, -most) : s;
+}
+""".replace("LARGEST_MARGIN", repr(LARGEST_MARGIN))
+
+_SQUARED_ERROR_SOURCE = r"""
+__device__ float mean_of(float s, float* slope) { *slope = 1.0f; return s; }
+__device__ float gradient_of(float mean, float t) { return mean - t; }
+__device__ float curvature_of(float mean, float slope) { return 1.0f; }
+__device__ float mean_curvature_of(float mean) { return 0.0f; }
+__device__ double loss_of(double s, double t, double* mean) { *mean = s; return s * (0.5 * s - t); }
+__device__ double held_margin(double s, double t) { return s; }
+"""
+
 
 class Loss(Protocol):
     """A loss that is linear in its target.
@@ -35,6 +66,10 @@ class Loss(Protocol):
     ----------
     name : str
         What the loss is called in histories and reports.
+    link : {"logit", "identity", "log", "softmax"}
+        What the margin is of the mean.
+    largest_step : float, default=inf
+        Largest change of a margin by one tree, before the learning rate.
     cuda_source : str
         C++ functions ``mean_of(s, &slope)``, ``gradient_of(mean, t)``, ``curvature_of(mean,
         slope)``, ``mean_curvature_of(mean)`` in single, ``loss_of(s, t, &mean)`` in double
@@ -42,7 +77,12 @@ class Loss(Protocol):
     """
 
     name: ClassVar[str]
-    cuda_source: ClassVar[str]
+    link: ClassVar[str]
+    largest_step: ClassVar[float] = float("inf")
+
+    @property
+    def cuda_source(self) -> str:
+        """The loss as C++ functions of one row."""
 
     def rows(self, margin: Array, target: Array) -> Array:
         """Return ℓ of each row."""
@@ -80,6 +120,10 @@ class Loss(Protocol):
         """
         return margin
 
+    def falls_without_end(self, value: float, margin: Array, target: Array) -> bool:
+        """Return whether a linear model with this mean loss has been seen to have no minimum."""
+        return False
+
     def check(self, y: NDArray[Any]) -> None:
         """Raise unless y holds values that the loss is meant for."""
 
@@ -105,25 +149,12 @@ class LogLoss(Loss):
     """
 
     name: ClassVar[str] = "log_loss"
-    cuda_source: ClassVar[str] = r"""
-__device__ float mean_of(float s, float* slope) {
-  const float p = 1.0f / (1.0f + expf(-s));
-  *slope = p * (1.0f - p);
-  return p;
-}
-__device__ float gradient_of(float mean, float t) { return mean - t; }
-__device__ float curvature_of(float mean, float slope) { return slope; }
-__device__ float mean_curvature_of(float mean) { return 1.0f - 2.0f * mean; }
-__device__ double loss_of(double s, double t, double* mean) {
-  const double tail = exp(-fabs(s));
-  *mean = (s >= 0.0 ? 1.0 : tail) / (1.0 + tail);
-  return log1p(tail) + 0.5 * (fabs(s) + s) - t * s;
-}
-__device__ double held_margin(double s, double t) {
-  const double most = LARGEST_MARGIN;
-  return t > 1.0 ? fmin(s, most) : t < 0.0 ? fmax(s, -most) : s;
-}
-""".replace("LARGEST_MARGIN", repr(LARGEST_MARGIN))
+    link: ClassVar[str] = "logit"
+
+    @property
+    def cuda_source(self) -> str:
+        """The loss as C++ functions of one row."""
+        return _LOG_LOSS_SOURCE
 
     def rows(self, margin: Array, target: Array) -> Array:
         """Return log(1 + exp(s)) − t·s of each row."""
@@ -168,6 +199,15 @@ __device__ double held_margin(double s, double t) {
         margin = xp.where((target > 1) & (margin > LARGEST_MARGIN), LARGEST_MARGIN, margin)
         return xp.where((target < 0) & (margin < -LARGEST_MARGIN), -LARGEST_MARGIN, margin)
 
+    def falls_without_end(self, value: float, margin: Array, target: Array) -> bool:
+        """Return whether the mean loss is below 0.
+
+        Each row's log(1+exp(s)) − t·s is at least max(s, 0) − t·s, which doubles with s. Where the
+        mean of the former is below 0, that of the latter is too, and the weights times any number
+        give as low a value as one likes. Only targets outside [0, 1] can do that.
+        """
+        return value < _BELOW_ZERO
+
     def check(self, y: NDArray[Any]) -> None:
         """Raise unless every label is 0 or 1."""
         if not ((y == 0) | (y == 1)).all():
@@ -199,14 +239,12 @@ class SquaredError(Loss):
     """
 
     name: ClassVar[str] = "squared_error"
-    cuda_source: ClassVar[str] = r"""
-__device__ float mean_of(float s, float* slope) { *slope = 1.0f; return s; }
-__device__ float gradient_of(float mean, float t) { return mean - t; }
-__device__ float curvature_of(float mean, float slope) { return 1.0f; }
-__device__ float mean_curvature_of(float mean) { return 0.0f; }
-__device__ double loss_of(double s, double t, double* mean) { *mean = s; return s * (0.5 * s - t); }
-__device__ double held_margin(double s, double t) { return s; }
-"""
+    link: ClassVar[str] = "identity"
+
+    @property
+    def cuda_source(self) -> str:
+        """The loss as C++ functions of one row."""
+        return _SQUARED_ERROR_SOURCE
 
     def rows(self, margin: Array, target: Array) -> Array:
         """Return ½s² − t·s of each row."""

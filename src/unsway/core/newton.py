@@ -26,7 +26,8 @@ _SMALL_COLUMNS = 256
 _SUFFICIENT_DECREASE = 1e-4
 _SMALLEST_STEP = 2.0**-30
 _SINGULAR = 1e-11
-_BELOW_ZERO = -1e-9  # by more than rounding
+#: A Newton step, which looks at all rows, may move a margin further than one tree.
+_MARGIN_STEPS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +80,11 @@ class LinearProblem:
 
         Where the Hessian is indefinite, the rows that make it so are left out of it.
         """
-        if self.X.shape[1] > _SMALL_COLUMNS:
-            return self._minimize(start, tol, max_iter)
-        with threadpool_limits(1, user_api="blas"):
-            return self._minimize(start, tol, max_iter)
+        with np.errstate(over="ignore", invalid="ignore"):  # too long a step, which is shortened
+            if self.X.shape[1] > _SMALL_COLUMNS:
+                return self._minimize(start, tol, max_iter)
+            with threadpool_limits(1, user_api="blas"):
+                return self._minimize(start, tol, max_iter)
 
     def _minimize(self, start: Floats | None, tol: float, max_iter: int) -> NewtonResult:
         raw = np.zeros(self.X.shape[1] + 1) if start is None else start.astype(float)
@@ -92,7 +94,11 @@ class LinearProblem:
         for iteration in range(max_iter + 1):
             gradient = self._gradient(expansion, weights)
             size = float(abs(gradient).max())
-            if size <= tol or iteration == max_iter or self._falls_without_end(expansion.losses):
+            if (
+                size <= tol
+                or iteration == max_iter
+                or self._falls_without_end(expansion.losses, margin)
+            ):
                 break
             direction = self._direction(expansion, gradient)
             losses, slope = expansion.losses, float(gradient @ direction)
@@ -108,7 +114,7 @@ class LinearProblem:
             n_iter=iteration,
             gradient_size=size,
             converged=size <= tol,
-            bounded=not self._falls_without_end(expansion.losses),
+            bounded=not self._falls_without_end(expansion.losses, margin),
         )
 
     @property
@@ -130,17 +136,16 @@ class LinearProblem:
     def _value(self, losses: Losses, weights: Floats) -> float:
         return losses.whole(self.objective.strength) + float(self._ridge @ weights**2) / 2
 
-    def _falls_without_end(self, losses: Losses) -> bool:
+    def _falls_without_end(self, losses: Losses, margin: Floats) -> bool:
         """Return whether the objective has been seen to have no minimum.
 
-        Each row's log-loss log(1+exp(s)) − t·s is at least max(s, 0) − t·s, which doubles with s.
-        Where the mean of the former is below 0, that of the latter is too, and the weights times
-        any number give as low a value as one likes. Only targets outside [0, 1] can do that, and
-        squared weights would end it.
+        Only fair targets where no label can be do that, and squared weights would end it.
         """
         if self.l2 > 0 or self.objective.shift is None:
             return False
-        return losses.whole(self.objective.strength) < _BELOW_ZERO
+        value = losses.whole(self.objective.strength)
+        target = self.objective.shifted_target()
+        return self.objective.loss.falls_without_end(value, margin, target)
 
     def _gradient(self, expansion: Expansion, weights: Floats) -> Floats:
         slope = self.columns.pull_back(expansion.gradient) / self.objective.total_weight
@@ -153,9 +158,11 @@ class LinearProblem:
 
         The margin is moved in place and ends where the step ends.
         """
-        value, step = self._value(losses, weights), 1.0
+        value, change = self._value(losses, weights), self.columns.margin(direction)
+        step = self._longest(change)
         rounding = 4 * np.finfo(float).eps * abs(value)
-        margin += self.columns.margin(direction)
+        margin += step * change
+        del change
         while step >= _SMALLEST_STEP:
             expansion = self.objective.expand(margin)
             target = value + _SUFFICIENT_DECREASE * step * slope + rounding
@@ -166,6 +173,15 @@ class LinearProblem:
             margin -= self.columns.margin(step * direction)
         margin -= self.columns.margin(step * direction)
         return 0.0, self.objective.expand(margin)
+
+    def _longest(self, change: Floats) -> float:
+        """Return the step to try first: a whole one, unless it moves a margin further than allowed.
+
+        Fair targets may average below 0 somewhere, where whole steps would go ever faster.
+        """
+        if self.objective.shift is None or not np.isfinite(self.objective.loss.largest_step):
+            return 1.0
+        return min(1.0, _MARGIN_STEPS * self.objective.loss.largest_step / float(abs(change).max()))
 
     def _direction(self, expansion: Expansion, gradient: Floats) -> Floats:
         """Return the Newton direction."""
