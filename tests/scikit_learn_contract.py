@@ -16,6 +16,7 @@ import pytest
 import sklearn
 from contracts import EXACT
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -39,10 +40,17 @@ def sum_of_columns(X: Any) -> Any:
     A model that sees no more cannot tell the groups apart even where columns outnumber rows.
     """
     table = check_array(X, ensure_all_finite="allow-nan")
-    return np.nansum(table, axis=1, keepdims=True)
+    return np.nansum(table, axis=1, keepdims=True, dtype=np.float64)
 
 
 _simple = make_pipeline(FunctionTransformer(sum_of_columns), EXACT)
+
+_simple_mean = make_pipeline(FunctionTransformer(sum_of_columns), LinearRegression())
+
+#: Fair targets of numbers that can be fitted on the few rows of a check.
+CHECKED_NUMBERS = FairTarget(
+    outcome_model=_simple_mean, propensity_model=_simple, cv=1, max_extreme_share=1
+)
 
 #: Criteria that can be fitted on the few rows of a check, by their class.
 CHECKED = {

@@ -48,6 +48,7 @@ _HOMES = {
     "DirectEffectCorrector": "models.corrected",
     "FairLGBMClassifier": "models.lightgbm",
     "FairJaxLoss": "models.jax",
+    "FairLinearRegressor": "models.linear",
     "FairLogisticRegression": "models.logistic",
     "FairLoss": "models.torch",
     "FairTargetClassifier": "models.fair_target",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Number
 from typing import Any, Self
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from ._typing import Floats
-from .checks import check_length, distinct_values, read_column
-from .core.loss import LogLoss, Loss, SquaredError
+from .checks import check_choice, check_length, distinct_values, read_column, read_numbers
+from .core import Gamma, LogLoss, Loss, Poisson, SquaredError, Tweedie
 from .groups import check_values_present
 
 
@@ -29,6 +29,10 @@ class Outcome:
         What a model of it minimises.
     classes : array of shape (2,), optional
         What 0 and 1 stand for, sorted as scikit-learn sorts them; None for numbers.
+    origin, unit : float, default=0 and 1
+        Numbers are ``values * unit + origin`` as the user gave them; see `standardised`.
+    exposure : array of shape (n,), optional
+        What numbers were divided by, until it is part of the weights of `Rows`.
 
     Examples
     --------
@@ -40,6 +44,9 @@ class Outcome:
     values: Floats
     loss: Loss
     classes: NDArray[Any] | None = None
+    origin: float = 0.0
+    unit: float = 1.0
+    exposure: Floats | None = field(default=None, repr=False)
 
     @classmethod
     def labels(cls, y: Any, n_rows: int, role: str = "y") -> Self:
@@ -48,13 +55,7 @@ class Outcome:
             raise ValueError("the estimator requires y to be passed, but the target y is None")
         array, _ = read_column(y, role)
         check_length(array, n_rows, role)
-        if isinstance(y, np.ndarray) and y.ndim == 2:
-            warnings.warn(
-                f"A column-vector {role} was passed when a 1d array was expected; use "
-                f"{role}.ravel()",
-                DataConversionWarning,
-                stacklevel=4,
-            )
+        _warn_of_column_vector(y, role)
         classes = distinct_values(array, role)
         if array.dtype.kind == "f" and (array % 1 != 0).any():
             raise ValueError(
@@ -71,6 +72,55 @@ class Outcome:
                 f"{role} has {len(classes)} classes"
             )
         return cls(values=(array == classes[1]).astype(float), loss=LogLoss(), classes=classes)
+
+    @classmethod
+    def numbers(
+        cls, y: Any, n_rows: int, *, loss: Loss, exposure: Any = None, role: str = "y"
+    ) -> Self:
+        """Return counts or amounts, per unit of exposure, or say what is wrong with them.
+
+        Parameters
+        ----------
+        y : column of numbers
+            Totals of each row's exposure; rates where there is none.
+        n_rows : int
+            Rows it must have.
+        loss : Loss
+            What it is a target of.
+        exposure : column of positive numbers, optional
+            Time insured or another amount that totals grow with.
+        role : str, default="y"
+            What messages call it.
+
+        Examples
+        --------
+        Two claims in half a year, and none in a whole one:
+
+        >>> outcome = Outcome.numbers([2, 0], 2, loss=Poisson(), exposure=[0.5, 1])
+        >>> outcome.values.tolist(), outcome.exposure.tolist()
+        ([4.0, 0.0], [0.5, 1.0])
+        """
+        if y is None:
+            raise ValueError("the estimator requires y to be passed, but the target y is None")
+        values = read_numbers(y, role, n_rows)
+        _warn_of_column_vector(y, role)
+        loss.check(values)
+        if exposure is None:
+            return cls(values=values, loss=loss)
+        exposure = read_numbers(exposure, "exposure", n_rows)
+        if not (exposure > 0).all():
+            raise ValueError(
+                f"exposure has {int((exposure <= 0).sum())} values that are zero or negative; "
+                "leave out rows without exposure"
+            )
+        fractions = int((values % 1 != 0).sum()) if loss.name == "poisson" else 0
+        if fractions:
+            warnings.warn(
+                f"{role} has {fractions} counts that are not whole numbers, and is divided by the "
+                "exposure. If it holds rates already, pass the exposure as sample_weight instead",
+                stacklevel=5,
+            )
+        return cls(values=values / exposure, loss=loss, exposure=exposure)
 
     @classmethod
     def labels_or_numbers(cls, y: Any, n_rows: int) -> Self:
@@ -103,15 +153,89 @@ class Outcome:
         """Whether it is a label of two classes."""
         return self.classes is not None
 
+    @property
+    def offset(self) -> float:
+        """What is added to a margin of ``values`` to have that of the numbers as given."""
+        return float(np.log(self.unit)) if self.loss.link == "log" else self.origin
+
     def as_given(self) -> NDArray[Any]:
-        """Return the class of each row as the user wrote it, or the numbers."""
-        return self.values if self.classes is None else self.classes[self.values.astype(int)]
+        """Return the class of each row as the user wrote it, or the numbers per exposure."""
+        if self.classes is None:
+            return self.values * self.unit + self.origin
+        return self.classes[self.values.astype(int)]
+
+    def standardised(self, weights: Floats | None) -> Self:
+        """Return numbers in units that do not depend on those of the user.
+
+        Under a log link they are divided by their mean, else it is subtracted; labels stay. The
+        margin of the mean is then 0, where training starts, and fairness and regularisation weigh
+        the same whatever the currency or the length of a year.
+
+        Examples
+        --------
+        >>> Outcome.numbers([2, 0, 4], 3, loss=Poisson()).standardised(None).values.tolist()
+        [1.0, 0.0, 2.0]
+        >>> Outcome.numbers([2, 0, 4], 3, loss=SquaredError()).standardised(None).values.tolist()
+        [0.0, -2.0, 2.0]
+        """
+        if self.classes is not None:
+            return self
+        mean = float(np.average(self.values, weights=weights))
+        if self.loss.link != "log":
+            return self.in_units(mean, 1.0)
+        if not mean > 0:
+            raise ValueError("y is 0 in every row that has a weight")
+        return self.in_units(0.0, mean)
+
+    def in_units(self, origin: float, unit: float) -> Self:
+        """Return numbers as given in these units."""
+        return replace(self, values=(self.values - origin) / unit, origin=origin, unit=unit)
+
+    def spread(self, weights: Floats | None) -> float:
+        """Return the standard deviation of the numbers, 1 if they are all alike."""
+        mean = np.average(self.values, weights=weights)
+        return float(np.sqrt(np.average((self.values - mean) ** 2, weights=weights))) or 1.0
 
     def take(self, rows: Any) -> Self:
         """Return these rows."""
-        return replace(self, values=self.values[rows])
+        exposure = None if self.exposure is None else self.exposure[rows]
+        return replace(self, values=self.values[rows], exposure=exposure)
 
     def check_present(self, sample_weight: Floats | None, place: str) -> None:
         """Raise if a class has no row, or no weight, in this place."""
         if self.classes is not None:
             check_values_present(self.values, sample_weight, self.classes, place, "class")
+
+
+#: The losses of numbers by name.
+NUMBER_LOSSES = ("squared_error", "poisson", "gamma", "tweedie")
+
+
+def number_loss(name: Any, power: float = 1.5) -> Loss:
+    """Return the loss of this name; ``power`` is that of Tweedie's.
+
+    Examples
+    --------
+    >>> number_loss("tweedie", 1.7)
+    Tweedie(power=1.7)
+    """
+    if name == "log_loss":
+        raise ValueError("loss='log_loss' is that of a label; use a classifier")
+    check_choice(name, "loss", NUMBER_LOSSES)
+    if name == "tweedie":
+        return Tweedie(power)
+    others: dict[str, Loss] = {
+        "squared_error": SquaredError(),
+        "poisson": Poisson(),
+        "gamma": Gamma(),
+    }
+    return others[name]
+
+
+def _warn_of_column_vector(y: Any, role: str) -> None:
+    if isinstance(y, np.ndarray) and y.ndim == 2:
+        warnings.warn(
+            f"A column-vector {role} was passed when a 1d array was expected; use {role}.ravel()",
+            DataConversionWarning,
+            stacklevel=5,
+        )

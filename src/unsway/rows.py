@@ -57,13 +57,19 @@ class Rows:
         positive_level: Any = None,
         read_outcome: Callable[[Any, int], Outcome] = Outcome.labels,
     ) -> Self:
-        """Return what a user handed in as checked rows, or say what is wrong before any work."""
+        """Return what a user handed in as checked rows, or say what is wrong before any work.
+
+        Where the outcome has an exposure the weights are multiplied by it: a rate over two years is
+        known as well as two rates over one.
+        """
         n_rows = row_count(X)
         outcome = read_outcome(y, n_rows)
         groups = Groups.check(sensitive_features, n_rows, positive_level=positive_level)
-        rows = cls(
-            X=X, outcome=outcome, groups=groups, weights=check_weights(sample_weight, n_rows)
-        )
+        weights = check_weights(sample_weight, n_rows)
+        if outcome.exposure is not None:
+            weights = outcome.exposure if weights is None else weights * outcome.exposure
+            outcome = replace(outcome, exposure=None)
+        rows = cls(X=X, outcome=outcome, groups=groups, weights=weights)
         outcome.check_present(rows.weights, "y")
         groups.check_present(rows.weights, "sensitive_features")
         groups.refuse_in(X)

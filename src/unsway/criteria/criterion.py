@@ -14,6 +14,7 @@ from sklearn.base import clone
 from .._typing import Floats, Index, Reduce
 from ..core import Objective, Penalty, check_strength
 from ..effects import HERE, Fitting, warn_about_overlap
+from ..outcome import Outcome
 from ..rows import Rows
 
 
@@ -193,6 +194,23 @@ def in_canonical_order(fit: Callable[..., FittedCriterion]) -> Callable[..., Fit
 def penalised(rows: Rows, penalty: Penalty) -> Objective:
     """Return (1−λ)·loss + λ·penalty of these rows, at strength 0."""
     return Objective(rows.outcome.loss, rows.y, penalty=penalty, sample_weight=rows.weights)
+
+
+def check_penalised(criterion: object, outcome: Outcome, *, labels: bool = False) -> None:
+    """Raise unless a penalty can be put on scores of this outcome; ``labels`` asks for two classes.
+
+    Under a log link scores have no bound, and no curvature that bounds the penalty's.
+    """
+    name = type(criterion).__name__
+    if outcome.loss.link not in ("logit", "identity"):
+        raise ValueError(
+            f"{name} is a penalty, which is not available with loss={outcome.loss.name!r}; use "
+            "criterion=FairTarget(), which takes any loss"
+        )
+    if labels and not outcome.binary:
+        raise ValueError(
+            f"{name} compares rows of one label, and y holds numbers; use FairTarget() or Parity()"
+        )
 
 
 def fit_criterion(

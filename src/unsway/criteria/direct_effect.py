@@ -14,7 +14,13 @@ from ..core import FORMS, Distance, Objective, Penalty
 from ..core.penalty import identity
 from ..effects import BASES, HERE, Fitting, Surrogate, SurrogateDesign
 from ..rows import Rows
-from .criterion import FittedCriterion, in_canonical_order, penalised, warn_about_extremes
+from .criterion import (
+    FittedCriterion,
+    check_penalised,
+    in_canonical_order,
+    penalised,
+    warn_about_extremes,
+)
 
 #: How the distance between the scores' surrogate and the fair one is measured.
 NORMS = ("coefficient", "function")
@@ -108,6 +114,7 @@ class DirectEffect(BaseEstimator):
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Fit the propensity score, which is the value of a row."""
         self.check_settings()
+        check_penalised(self, rows.outcome)
         model, scores = fitting.propensity(
             rows, self.propensity, allow_separation=self.allow_separation
         )

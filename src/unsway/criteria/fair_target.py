@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator, clone
 from .._typing import Floats, Reduce
 from ..checks import check_number
 from ..core import Objective, Penalty
+from ..core.penalty import identity
 from ..effects import HERE, CrossFit, Fitting
 from ..effects.conditional import ConditionalMeans, Correction, fit_correction
 from ..rows import Rows
 from .criterion import FittedCriterion, in_canonical_order, warn_about_extremes
+from .reference import check_weights_of_levels, weights_of_levels
 
 #: Smaller shares of the outcome models are not worth a second model.
 SMALLEST_SHARE = 0.1
@@ -35,6 +37,7 @@ class FairTarget(BaseEstimator):
 
     E[y_f|X] = ½(E[y|1,X] + E[y|0,X]) is exactly the fair score, so a model trained on y_f with the
     log-loss (gradient p − y_f) tends to it, in any engine and in mini-batches: there is no penalty.
+    The losses of numbers are linear in their target too, and so it is with counts and amounts.
     ``strength`` scales the shift; at 0 the model is the plain one, at 1 the whole effect is gone.
     The values of a row are the estimated outcome means of both groups at its X, two columns.
 
@@ -52,6 +55,14 @@ class FairTarget(BaseEstimator):
         all others take scikit-learn's. Models are stacked by their out-of-fold likelihood.
     correction_degree : int or None, default=1
         Degree in b̂ of the residual correction of τ̂ (see Notes); None for none.
+    reference_weights : {"uniform", "prevalence", "volume"} or mapping, default="uniform"
+        w, the weight of each level of z in the fair score w₀E[y|0,X] + w₁E[y|1,X]: all alike; the
+        level's share of the rows; those that leave the total of y as it is, w₁ = E[bτ]/E[τ]; or a
+        number for each level as z has it, which sum to 1.
+    multiplicative : bool, optional
+        Whether targets are y·f/E[y|z,X], where f is the fair score, in place of y + f − E[y|z,X].
+        Both have the mean f. By default only amounts, of the gamma loss, are multiplied: they stay
+        positive.
     smoothing : float or "auto", default="auto"
         Share of the difference between a label and its estimated mean that is removed from the
         target: 0 trains on the labels less the direct effect, 1 on the fair score of the outcome
@@ -112,6 +123,8 @@ class FairTarget(BaseEstimator):
         outcome_model: Any = None,
         propensity_model: Any = None,
         correction_degree: int | None = 1,
+        reference_weights: Any = "uniform",
+        multiplicative: bool | None = None,
         smoothing: float | str = "auto",
         cv: int = 2,
         clip: float = 0.01,
@@ -122,6 +135,8 @@ class FairTarget(BaseEstimator):
         self.outcome_model = outcome_model
         self.propensity_model = propensity_model
         self.correction_degree = correction_degree
+        self.reference_weights = reference_weights
+        self.multiplicative = multiplicative
         self.smoothing = smoothing
         self.cv = cv
         self.clip = clip
@@ -133,6 +148,7 @@ class FairTarget(BaseEstimator):
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Estimate the mean outcome in both groups at each row, which are the values of a row."""
         self.check_settings()
+        check_weights_of_levels(self.reference_weights, rows.groups)
         cross_fit = CrossFit.of(
             rows,
             outcome_model=self.outcome_model,
@@ -146,28 +162,50 @@ class FairTarget(BaseEstimator):
         )
         nuisances, models = cross_fit.fit_models()
         warn_about_extremes(nuisances.propensity, self.max_extreme_share, fitting.reduce)
-        correction = Correction(coefficients=np.zeros(0))
+        correction = Correction.none(rows.outcome)
         if self.correction_degree is not None:
             correction = fit_correction(
                 rows, nuisances, self.correction_degree, reduce=fitting.reduce
             )
-        means = ConditionalMeans(models, correction)
-        return FittedCriterion(clone(self), correction.means(nuisances), means)
+        means, model = correction.means(nuisances), ConditionalMeans(models, correction)
+        b, total = nuisances.propensity, fitting.reduce or identity
+        weights = weights_of_levels(self.reference_weights, rows, means, b, total)
+        return FittedCriterion(clone(self).set_params(reference_weights=weights), means, model)
 
     def objective(
         self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
     ) -> Objective:
         """Return the loss against the fair targets of rows with these means, at strength 0."""
         means = self._present(row_values)
-        fair, own = means.mean(axis=1), _own_mean(rows, means)
-        removed = 0.0 if self.smoothing == "auto" else self.smoothing
+        fair, own = self.fair_score(means), _own_mean(rows, means)
+        removed = 0.0 if self.smoothing == "auto" else float(self.smoothing)
+        if self._multiplies(rows):
+            shift = (1 - removed) * (rows.y * fair / own - fair) + fair - rows.y
+        else:
+            shift = fair - own - removed * (rows.y - own)
         return Objective(
             rows.outcome.loss,
             rows.y,
             penalty=Penalty.none(len(rows), reduce),
-            shift=fair - own - removed * (rows.y - own),
+            shift=shift,
             sample_weight=rows.weights,
         )
+
+    def fair_score(self, means: Floats) -> Floats:
+        """Return f of rows with these outcome means of each level."""
+        if isinstance(self.reference_weights, str):  # uniform, or not resolved yet
+            return np.asarray(means.mean(axis=1))
+        return np.asarray(means @ np.array(self.reference_weights))
+
+    def full_target(self, rows: Rows, means: Floats) -> Floats:
+        """Return the fair targets at full strength, without smoothing."""
+        fair, own = self.fair_score(means), _own_mean(rows, means)
+        return rows.y * fair / own if self._multiplies(rows) else rows.y + fair - own
+
+    def _multiplies(self, rows: Rows) -> bool:
+        if self.multiplicative is None:
+            return rows.outcome.loss.name == "gamma"
+        return self.multiplicative
 
     def revise(
         self,
@@ -184,7 +222,8 @@ class FairTarget(BaseEstimator):
         """
         if self.smoothing != "auto":
             return None
-        share = teacher_share(rows, self._present(row_values), margin, reduce=reduce)
+        means = self._present(row_values)
+        share = teacher_share(rows, means, margin, criterion=self, reduce=reduce)
         if share < SMALLEST_SHARE:
             return None
         revised: Self = clone(self).set_params(smoothing=round(share, 3))
@@ -216,12 +255,21 @@ class FairTarget(BaseEstimator):
             raise ValueError(
                 f"smoothing must be 'auto' or a number from 0 to 1; got {self.smoothing!r}"
             )
+        if not (self.multiplicative is None or isinstance(self.multiplicative, bool)):
+            raise TypeError(
+                f"multiplicative must be True, False or None; got {self.multiplicative!r}"
+            )
         if self.smoothing != "auto":
             check_number(self.smoothing, "smoothing", at_least=0, at_most=1)
 
 
 def teacher_share(
-    rows: Rows, means: Floats, margin: Floats, *, reduce: Reduce | None = None
+    rows: Rows,
+    means: Floats,
+    margin: Floats,
+    *,
+    criterion: FairTarget | None = None,
+    reduce: Reduce | None = None,
 ) -> float:
     """Return the weight of the outcome models' fair score in the best mixture with a model's.
 
@@ -231,8 +279,9 @@ def teacher_share(
     if len(rows) > MOST_SHARE_ROWS:
         first = np.arange(MOST_SHARE_ROWS)
         rows, means, margin = rows.with_table(None).take(first), means[first], margin[first]
-    loss, fair = rows.outcome.loss, means.mean(axis=1)
-    target = rows.y + fair - _own_mean(rows, means)
+    settings = FairTarget() if criterion is None else criterion
+    loss, fair = rows.outcome.loss, settings.fair_score(means)
+    target = settings.full_target(rows, means)
     own, teacher = loss.mean(margin)[0], fair
     if rows.outcome.binary:
         own, teacher = (np.clip(each, CLIP, 1 - CLIP) for each in (own, teacher))

@@ -12,7 +12,7 @@ from ..core import Distance, Objective, Penalty
 from ..core.penalty import identity
 from ..effects import HERE, Fitting
 from ..rows import Rows
-from .criterion import FittedCriterion, penalised
+from .criterion import FittedCriterion, check_penalised, penalised
 
 
 class GroupCriterion(BaseEstimator):
@@ -33,6 +33,7 @@ class GroupCriterion(BaseEstimator):
 
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Return the criterion for any rows: there is nothing to learn."""
+        check_penalised(self, rows.outcome, labels=self.given != (None,))
         return FittedCriterion(self)
 
     def objective(

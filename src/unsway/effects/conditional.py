@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from .._typing import Floats, Reduce
 from ..core.penalty import identity
+from ..outcome import Outcome
 from ..rows import Rows
 from .nuisance import NuisanceModels, Nuisances
 
 #: Standard deviations that the correction's coefficients may have before the residuals are seen:
 #: points of probability for labels, for other outcomes shares of the residual's deviation.
 PRIOR_DEVIATIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+#: The mean of a count or an amount in one group is at least this share of that in both.
+LEAST_SHARE = 0.05
+
+#: Counts and amounts, in units of their mean, have a mean of at least this at any X.
+LEAST_MEAN = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +30,11 @@ class Correction:
 
     ::
 
-        s(X)·Σ_k c_k (2b̂(X)−1)ᵏ,   s = 4m̂(1−m̂) where y is a label, else 1
+        s(X)·Σ_k c_k (2b̂(X)−1)ᵏ,   s = 4m̂(1−m̂) where y is a label, m̂ under a log link, else 1
 
     s is the variance of a label relative to that of an even one. An effect of z on rare labels is
-    small where the labels are rarest, and so is its correction.
+    small where the labels are rarest, and so is its correction. That on counts and amounts is in
+    proportion to their mean.
 
     Parameters
     ----------
@@ -34,29 +42,50 @@ class Correction:
         c; empty for no correction.
     binary : bool
         Whether y is a label.
+    positive : bool
+        Whether means are positive, as those of counts and amounts.
     """
 
     coefficients: Floats
     binary: bool = True
+    positive: bool = False
+
+    @classmethod
+    def none(cls, outcome: Outcome, n_coefficients: int = 0) -> Self:
+        """Return the correction of these outcomes that changes nothing."""
+        positive = outcome.loss.link == "log"
+        return cls(coefficients=np.zeros(n_coefficients), binary=outcome.binary, positive=positive)
 
     def basis(self, nuisances: Nuisances) -> Floats:
         """Return s·(2b̂−1)ᵏ of each row, one column per coefficient."""
         centred = 2 * nuisances.propensity - 1  # which changes its sign where the groups swap
         powers = np.vander(centred, len(self.coefficients), increasing=True)
+        if self.positive:
+            return powers * self.mean(nuisances)[:, None]
         if not self.binary:
             return powers
         mean = np.clip(nuisances.mean, 0, 1)
         return powers * (4 * mean * (1 - mean))[:, None]
 
     def effect(self, nuisances: Nuisances) -> Floats:
-        """Return the corrected effect; that on a label lies within [−1, 1]."""
+        """Return the corrected effect; that on a label lies within [−1, 1].
+
+        Under a log link both means stay above `LEAST_SHARE` of m̂.
+        """
         corrected = nuisances.effect + self.basis(nuisances) @ self.coefficients
+        if self.positive:
+            most, b = (1 - LEAST_SHARE) * self.mean(nuisances), nuisances.propensity
+            return np.clip(corrected, -most / (1 - b), most / b)
         return np.clip(corrected, -1, 1) if self.binary else corrected
 
     def means(self, nuisances: Nuisances) -> Floats:
         """Return μ̃₀ = m̂ − b̂τ̃ and μ̃₁ = m̂ + (1−b̂)τ̃, two columns: the mean m̂ stays what it is."""
-        effect, b = self.effect(nuisances), nuisances.propensity
-        return np.column_stack([nuisances.mean - b * effect, nuisances.mean + (1 - b) * effect])
+        effect, b, mean = self.effect(nuisances), nuisances.propensity, self.mean(nuisances)
+        return np.column_stack([mean - b * effect, mean + (1 - b) * effect])
+
+    def mean(self, nuisances: Nuisances) -> Floats:
+        """Return m̂; that of a count or an amount is at least `LEAST_MEAN`."""
+        return np.maximum(nuisances.mean, LEAST_MEAN) if self.positive else nuisances.mean
 
 
 @dataclass(frozen=True)
@@ -126,7 +155,7 @@ def fit_correction(
     >>> print(fit_correction(rows, no_effect, 0).effect(no_effect)[0].round(3))
     0.996
     """
-    empty = Correction(coefficients=np.zeros(degree + 1), binary=rows.outcome.binary)
+    empty = Correction.none(rows.outcome, degree + 1)
     slope = rows.z - nuisances.propensity
     regressors = empty.basis(nuisances) * slope[:, None]
     residual = rows.y - nuisances.mean - slope * nuisances.effect

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize, nnls
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 
 from .._typing import Codes, Floats, Index, Reduce
+from ..core import LogLoss, Loss, SquaredError
 from ..core.arrays import like
 from ..core.penalty import identity
 from ..rows import Rows
-from ..tables import EngineTable, check_table, take
+from ..tables import EngineTable, check_table, row_count, take
 from .encoding import TableEncoder
+from .families import likeliest_mixture, linear_model_of, trees_of
 
 #: Levels that gradient boosting tells apart; the codes of a column with more count as numbers.
 MAX_LEVELS = 255
@@ -237,7 +237,7 @@ def interaction_margin(table: Any, coefficients: Floats, level: int) -> Any:
 
 def pooled_learners(rows: Rows) -> tuple[Learner, ...]:
     """Return the default outcome models: boosted trees and a linear model, each of all groups."""
-    trees, linear = default_learners(rows.X, binary=rows.outcome.binary)
+    trees, linear = default_learners(rows.X, binary=rows.outcome.binary, loss=rows.outcome.loss)
     trees.model.set_params(max_iter=POOLED_TREES, learning_rate=POOLED_RATE)
     if trees.model.categorical_features is not None:
         categorical = np.append(trees.model.categorical_features, False)
@@ -259,20 +259,22 @@ def fit_copy(model: Any, table: Any, y: NDArray[Any], weights: Floats | None) ->
     return model
 
 
-def default_learners(X: Any, *, binary: bool) -> tuple[ScikitLearner, ...]:
+def default_learners(
+    X: Any, *, binary: bool, loss: Loss | None = None
+) -> tuple[ScikitLearner, ...]:
     """Return gradient boosting and a regularised linear model, the table encoded once for each."""
-    X = check_table(X)
+    X, loss = check_table(X), loss or (LogLoss() if binary else SquaredError())
     coded, encoder = EngineTable.of(X), TableEncoder().fit(X)
     counts = np.array([len(coded.levels.get(name, ())) for name in coded.names])
     categorical = (counts > 0) & (counts <= MAX_LEVELS)
-    boosting = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
-    trees = boosting(
+    trees = trees_of(
+        loss,
         max_leaf_nodes=8,
         early_stopping=False,
         categorical_features=categorical if categorical.any() else None,
         random_state=0,
     )
-    linear = LogisticRegression(max_iter=1000) if binary else Ridge()
+    linear = linear_model_of(loss, row_count(X))
     return (
         ScikitLearner(trees, coded.matrix(X).astype(np.float64), coded.matrix, codes=True),
         ScikitLearner(linear, encoder.transform(X), encoder.transform),
@@ -315,13 +317,15 @@ def stacking_shares(
     target: Floats,
     weights: Floats | None = None,
     *,
+    loss: Loss | None = None,
     reduce: Reduce | None = None,
 ) -> Floats:
     """Return the non-negative weights, adding up to one, with which predictions fit best.
 
-    Probabilities of a 0/1 target are mixed for the highest likelihood, other predictions for the
-    least squared error. Where the rows are spread over workers, ``reduce`` sums over all of them,
-    and all workers find the same weights.
+    Probabilities of a 0/1 target are mixed for the highest likelihood, positive predictions under a
+    loss of counts or amounts for the least loss, others for the least squared error. Where the rows
+    are spread over workers, ``reduce`` sums over all of them, and all workers find the same
+    weights.
 
     References
     ----------
@@ -338,6 +342,10 @@ def stacking_shares(
     if count == 1:
         return np.ones(1)
     weights = np.ones(len(target)) if weights is None else weights
+    if loss is not None and loss.link == "log":
+        if not total(np.array([float((predictions <= 0).sum())]))[0]:
+            return likeliest_mixture(predictions, target, weights, loss, total)
+        return _least_squares_shares(predictions, target, weights, total)
     odd = ((predictions < 0) | (predictions > 1)).any(axis=1) | ~np.isin(target, (0.0, 1.0))
     if total(np.array([float(odd.sum())]))[0]:
         return _least_squares_shares(predictions, target, weights, total)

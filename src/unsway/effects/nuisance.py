@@ -236,6 +236,7 @@ class CrossFit:
             own,
             target[chosen[some]],
             self._stacking_weights(chosen[some], None if level is None else level[some]),
+            loss=self.rows.outcome.loss if target is self.rows.y else None,
             reduce=self.fitting.reduce,
         )
         encoders = tuple(learner.encode for learner in learners)

@@ -17,12 +17,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Floats
 from ..checks import check_integer, check_number
-from ..core.newton import LinearProblem
+from ..core.newton import LinearProblem, NewtonResult
 from ..criteria import choose_strength
 from ..groups import Groups
+from ..rows import Rows
 from ..tables import holds_text
 from .margins import class_probabilities, likelier_class
 from .training import criterion_of, fit_for, read_rows, refit, strength_of
+
+#: Where the mean of fair targets can be, and no mean of y.
+_IMPOSSIBLE = {"logit": "below 0 or above 1", "log": "below 0"}
 
 
 class Linear:
@@ -202,7 +206,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def check_regression(model: FairLogisticRegression) -> None:
+def check_regression(model: Any) -> None:
     """Check every setting of a regression before any work, and note its strength on it."""
     model.strength_ = strength_of(model)
     check_number(model.l2, "l2", at_least=0)
@@ -224,19 +228,28 @@ def state_problem(
     ``strength`` is that of the fit, or None where many strengths share the problem.
     """
     check_regression(model)
-    table = X
+    table, X = X, read_covariates(model, X, sensitive_features)
+    rows = read_rows(model, table, y, sensitive_features, sample_weight)
+    previous_weights(model, X)  # raises now, before any work, if they do not fit X
+    return state(model, X, rows, strength=strength)
+
+
+def read_covariates(model: Any, X: Any, sensitive_features: Any) -> Floats:
+    """Return the columns that a linear model weighs, missing numbers filled in."""
     if holds_text(X):  # refused below, but for a clearer reason if it is the sensitive column
         Groups.check(sensitive_features, len(X), positive_level=model.positive_level).refuse_in(X)
     X = read_numbers(model, X, reset=True)
     fit_imputer(model, X)
-    X = fill_missing(model, X)
-    rows = read_rows(model, table, y, sensitive_features, sample_weight)
-    previous_weights(model, X)  # raises now, before any work, if they do not fit X
+    return fill_missing(model, X)
+
+
+def state(model: Any, X: Floats, rows: Rows, *, strength: float | None) -> LinearProblem:
+    """Fit the criterion, and state what is to be minimised over the columns X."""
     fitted = fit_for(criterion_of(model), strength, rows)
     return LinearProblem(fitted.objective(rows), X, model.l2, model.fit_intercept)
 
 
-def read_numbers(model: FairLogisticRegression, X: Any, *, reset: bool) -> Floats:
+def read_numbers(model: Any, X: Any, *, reset: bool) -> Floats:
     """Return a table as floats, NaN where a value is missing, or say what is wrong with it."""
     X = validate_data(
         model,
@@ -249,7 +262,7 @@ def read_numbers(model: FairLogisticRegression, X: Any, *, reset: bool) -> Float
     return np.asarray(X)
 
 
-def fit_imputer(model: FairLogisticRegression, X: Floats) -> None:
+def fit_imputer(model: Any, X: Floats) -> None:
     """Learn what replaces missing values, and name the columns that are then weighed."""
     model.imputer_ = None
     model.column_names_ = feature_names(model)
@@ -259,7 +272,7 @@ def fit_imputer(model: FairLogisticRegression, X: Floats) -> None:
         model.column_names_ = imputer.get_feature_names_out(feature_names(model))
 
 
-def fill_missing(model: FairLogisticRegression, X: Floats) -> Floats:
+def fill_missing(model: Any, X: Floats) -> Floats:
     """Return a table without missing values, and with the indicators of those there were."""
     if model.imputer_ is not None:
         return np.asarray(model.imputer_.transform(X))
@@ -274,39 +287,52 @@ def fill_missing(model: FairLogisticRegression, X: Floats) -> Floats:
     return X
 
 
-def feature_names(model: FairLogisticRegression) -> NDArray[Any]:
+def feature_names(model: Any) -> NDArray[Any]:
     """Return the names of the columns of X, made up if it was an array."""
     names = [f"column {position}" for position in range(model.n_features_in_)]
     return np.asarray(getattr(model, "feature_names_in_", names), dtype=object)
 
 
-def previous_weights(model: FairLogisticRegression, X: Floats) -> Floats | None:
+def previous_weights(model: Any, X: Floats) -> Floats | None:
     """Return the weights to start from, None for a cold start."""
     if not (model.warm_start and hasattr(model, "coef_")):
         return None
-    if model.coef_.shape[1] != X.shape[1]:
+    coefficients, intercept = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
+    if len(coefficients) != X.shape[1]:
         raise ValueError(
-            f"warm_start: the previous fit had {model.coef_.shape[1]} columns but X has "
-            f"{X.shape[1]}"
+            f"warm_start: the previous fit had {len(coefficients)} columns but X has {X.shape[1]}"
         )
-    return np.append(model.coef_[0], model.intercept_[0] if model.fit_intercept else 0.0)
+    return np.append(coefficients, intercept if model.fit_intercept else 0.0)
 
 
 def minimize(model: FairLogisticRegression, problem: LinearProblem, start: Floats | None) -> Floats:
     """Minimise at the model's strength, keep what came out on it, and return the weights."""
+    result = solve(model, problem, start, tol=model.tol)
+    model.coef_ = result.weights[None, :-1].copy()
+    model.intercept_ = result.weights[-1:].copy()
+    model.n_iter_ = np.array([result.n_iter], dtype=np.int32)
+    model.log_loss_ = result.losses.utility
+    objective = problem.objective
+    model.penalty_ = np.nan if objective.is_plain else result.losses.penalty
+    model.statistics_ = dict(zip(objective.penalty.names, result.statistics.tolist(), strict=True))
+    return result.weights
+
+
+def solve(model: Any, problem: LinearProblem, start: Floats | None, *, tol: float) -> NewtonResult:
+    """Minimise at a linear model's strength, and say where that did not go as it should."""
     problem = replace(problem, objective=problem.objective.at(model.strength_))
-    result = problem.minimize(start, tol=model.tol, max_iter=model.max_iter)
+    result = problem.minimize(start, tol=tol, max_iter=model.max_iter)
     if not result.bounded:
         problem = replace(problem, l2=1 / len(problem.X))
         warnings.warn(
             "without l2 no coefficients are best: some columns pick out rows whose fair "
-            "targets average below 0 or above 1, and their coefficients would grow without "
-            f"end. l2={problem.l2:.1e} was used, one over the number of rows; set l2, or leave "
-            "out columns that few rows share",
+            f"targets average {_IMPOSSIBLE[problem.objective.loss.link]}, and their coefficients "
+            f"would grow without end. l2={problem.l2:.1e} was used, one over the number of rows; "
+            "set l2, or leave out columns that few rows share",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
-        result = problem.minimize(None, tol=model.tol, max_iter=model.max_iter)
+        result = problem.minimize(None, tol=tol, max_iter=model.max_iter)
     if not np.isfinite(result.weights).all():
         raise ValueError(
             f"the coefficients are not finite after {result.n_iter} Newton steps; set l2, for "
@@ -315,17 +341,9 @@ def minimize(model: FairLogisticRegression, problem: LinearProblem, start: Float
     if not result.converged:
         warnings.warn(
             f"stopped after {result.n_iter} Newton steps with a gradient of "
-            f"{result.gradient_size:.1e} (tol={model.tol:g}). Raise max_iter, or add a "
+            f"{result.gradient_size:.1e} (tol={tol:g}). Raise max_iter, or add a "
             "little l2 if the classes can be separated",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
-    model.coef_ = result.weights[None, :-1].copy()
-    model.intercept_ = result.weights[-1:].copy()
-    model.n_iter_ = np.array([result.n_iter], dtype=np.int32)
-    model.log_loss_ = result.losses.utility
-    model.penalty_ = np.nan if problem.objective.is_plain else result.losses.penalty
-    model.statistics_ = dict(
-        zip(problem.objective.penalty.names, result.statistics.tolist(), strict=True)
-    )
-    return result.weights
+    return result

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import Floats, Index, Reduce
 from ..checks import check_integer, check_number
-from ..core import Objective, Schedule, Step
+from ..core import Loss, Objective, Schedule, Step
 from ..core.schedule import Run, Trainable
 from ..criteria import (
     FairTarget,
@@ -25,6 +26,7 @@ from ..criteria import (
 )
 from ..effects import HERE, Fitting, TooFewRowsError
 from ..folds import hold_out
+from ..outcome import Outcome, number_loss
 from ..rows import Rows
 from ..tables import EngineTable, check_table, take
 
@@ -130,17 +132,51 @@ def read_table(model: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:
-    """Check what a classifier is fitted on, and note on it what the classes and levels are."""
+def number_loss_of(model: Any) -> Loss:
+    """Return the loss of an estimator of numbers."""
+    return number_loss(model.loss, check_number(model.power, "power"))
+
+
+def loss_of(model: Any) -> Loss | None:
+    """Return the loss of an estimator of numbers, None for a classifier."""
+    return number_loss_of(model) if hasattr(model, "loss") else None
+
+
+def read_rows(
+    model: Any,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    exposure: Any = None,
+    *,
+    standardise: bool = True,
+) -> Rows:
+    """Check what an estimator is fitted on, and note on it what the classes and levels are.
+
+    Numbers are brought to units that do not depend on the user's, unless told otherwise.
+    """
+    loss = loss_of(model)
     rows = Rows.check(
         X,
         y,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
         positive_level=model.positive_level,
+        read_outcome=_reader(loss, exposure),
     )
-    model.classes_, model.sensitive_levels_ = rows.outcome.classes, rows.groups.levels
+    model.sensitive_levels_ = rows.groups.levels
+    if loss is None:
+        model.classes_ = rows.outcome.classes
+    elif standardise:
+        rows = replace(rows, outcome=rows.outcome.standardised(rows.weights))
     return rows
+
+
+def _reader(loss: Loss | None, exposure: Any) -> Callable[[Any, int], Outcome]:
+    if loss is None:
+        return Outcome.labels
+    return partial(Outcome.numbers, loss=loss, exposure=exposure)
 
 
 def prepare(
@@ -152,6 +188,7 @@ def prepare(
     eval_set: Any,
     strength: float | None,
     *,
+    exposure: Any = None,
     fitting: Fitting = HERE,
 ) -> tuple[Part, Part]:
     """Check every input, fit the criterion, and return what to train on and what to stop by.
@@ -161,7 +198,8 @@ def prepare(
     strengths share what is prepared. ``fitting`` trains the models of propensities and outcome
     means.
     """
-    rows = read_rows(model, read_table(model, X, reset=True), y, sensitive_features, sample_weight)
+    table = read_table(model, X, reset=True)
+    rows = read_rows(model, table, y, sensitive_features, sample_weight, exposure)
     model.table_ = EngineTable.of(rows.X)
     rows = rows.with_order(fitting.order(rows, model.table_.code(rows.X)))
     order, held = rows.order, None
@@ -261,24 +299,30 @@ def check_other_rows(
 
     ``read`` checks their table.
     """
-    if not isinstance(given, tuple) or len(given) not in (3, 4):
+    labels = rows.outcome.classes is not None
+    if not isinstance(given, tuple) or len(given) not in ((3, 4) if labels else (3, 4, 5)):
         raise TypeError(
             f"{name} must be a tuple (X, y, sensitive_features), with sample_weight as an optional "
-            "fourth"
+            f"fourth{'' if labels else ' and exposure as an optional fifth'}"
         )
+    exposure = given[4] if len(given) == 5 else None
     with inside(name):
         other = Rows.check(
             read(given[0]),
             given[1],
             sensitive_features=given[2],
-            sample_weight=given[3] if len(given) == 4 else None,
+            sample_weight=given[3] if len(given) > 3 else None,
             positive_level=rows.groups.levels[1],
+            read_outcome=_reader(None if labels else rows.outcome.loss, exposure),
         )
+    if not labels:
+        units = rows.outcome.origin, rows.outcome.unit
+        other = replace(other, outcome=other.outcome.in_units(*units))
     for kind, ours, known in (
         ("label", other.outcome.classes, rows.outcome.classes),
         ("sensitive level", np.array(other.groups.levels), np.array(rows.groups.levels)),
     ):
-        if not np.array_equal(np.asarray(ours), np.asarray(known)):
+        if ours is not None and not np.array_equal(np.asarray(ours), np.asarray(known)):
             raise ValueError(f"{name} has a {kind} that the training rows have not")
     return other
 

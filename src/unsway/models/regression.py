@@ -1,0 +1,79 @@
+"""What estimators of counts and amounts share: predictions in the user's units, and their total."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import d2_tweedie_score
+
+from .._typing import Floats
+from ..checks import read_numbers
+from ..core import Loss
+from ..outcome import Outcome
+from ..rows import Rows
+from .training import number_loss_of
+
+
+def check_rebalance(model: Any) -> bool:
+    """Return whether the total of an estimator's predictions is to be that of y.
+
+    By default that of counts and amounts is, where something is taken out of them.
+    """
+    if model.rebalance is None:
+        return bool(model.strength_ > 0 and number_loss_of(model).link == "log")
+    if not isinstance(model.rebalance, bool):
+        raise TypeError(f"rebalance must be True, False or None; got {model.rebalance!r}")
+    return model.rebalance
+
+
+def balancing_step(rows: Rows, margin: Floats) -> float:
+    """Return what is to be added to margins for their weighted total to be that of the outcome.
+
+    Examples
+    --------
+    Twice the mean under a log link:
+
+    >>> from unsway.core import Poisson
+    >>> from unsway.groups import Groups
+    >>> outcome = Outcome(values=np.array([1.0, 3.0]), loss=Poisson())
+    >>> rows = Rows(X=None, outcome=outcome, groups=Groups.check([0, 1], 2))
+    >>> round(balancing_step(rows, np.zeros(2)), 6)
+    0.693147
+    """
+    total = np.average(rows.y, weights=rows.weights)
+    reached = np.average(rows.outcome.loss.mean(margin)[0], weights=rows.weights)
+    if rows.outcome.loss.link == "log":
+        return float(np.log(total / reached))
+    return float(total - reached)
+
+
+def balance_of(step: float, loss: Loss) -> float:
+    """Return a step of the margin as users read it: a factor for a log link, else a difference."""
+    return float(np.exp(step)) if loss.link == "log" else step
+
+
+def predictions(model: Any, margin: Floats, exposure: Any = None) -> Floats:
+    """Return the means at these margins, per unit of exposure, or for the exposure if given."""
+    loss = number_loss_of(model)
+    means = np.asarray(loss.mean(margin)[0], dtype=np.float64)
+    if exposure is None:
+        return means
+    return means * read_numbers(exposure, "exposure", len(means))
+
+
+def explained_deviance(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
+) -> float:
+    """Return the share of the deviance that predictions explain: D², which is R² of numbers.
+
+    ``y`` has the totals of the exposure, as in ``fit``.
+    """
+    loss = number_loss_of(model)
+    rates = model.predict(X)
+    outcome = Outcome.numbers(y, len(rates), loss=loss, exposure=exposure)
+    weights = sample_weight
+    if outcome.exposure is not None:
+        weights = outcome.exposure * (1 if weights is None else np.asarray(weights))
+    power = getattr(loss, "power", 0)
+    return float(d2_tweedie_score(outcome.values, rates, sample_weight=weights, power=power))
