@@ -24,7 +24,7 @@ USERS = {"cli", "paper"}
 #: Optional package → where it may be imported: a file's name, or a folder ending in a slash.
 ENGINE_HOMES = {
     "xgboost": {"xgboost_rows.py", "distributed/"},
-    "lightgbm": {"lightgbm.py"},
+    "lightgbm": {"lightgbm_rows.py"},
     "torch": {"models/torch/"},
     "jax": {"jax.py"},
     "cupy": {"cuda.py", "cuda_device.py"},

@@ -66,11 +66,13 @@ def hold_out(
     *,
     ties: Sequence[Floats] = (),
     order: Index | None = None,
+    evenly: bool = False,
 ) -> NDArray[np.bool_]:
     """Return which rows to hold out: this fraction of each stratum, in whatever order rows come.
 
     Rows alike in X are told apart by ``ties``, such as weights. ``order`` is the `canonical_order`
-    of the rows where it is known.
+    of the rows where it is known. ``evenly`` holds out that fraction of rows alike in X too, which
+    are in the order of the ties; else the first ones of the order are held out.
 
     Examples
     --------
@@ -82,7 +84,11 @@ def hold_out(
     held, ordered = np.zeros(len(strata), dtype=bool), strata[order]
     for level in np.unique(strata):
         rows = order[ordered == level]
-        held[rows[: round(fraction * len(rows))]] = True
+        if evenly:
+            rows = rows[np.diff(np.floor(np.arange(len(rows) + 1) * fraction + 0.5)) > 0]
+            held[rows] = True
+        else:
+            held[rows[: round(fraction * len(rows))]] = True
     return held
 
 

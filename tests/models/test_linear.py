@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from amounts import POWERS, each_log_link, each_loss, people
 from scikit_learn_contract import CHECKED_NUMBERS, MakesUpSensitive, checks_of
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
@@ -19,13 +20,6 @@ from sklearn.preprocessing import FunctionTransformer
 
 from unsway import DirectEffect, EqualOpportunity, FairLinearRegressor, FairTarget, Parity
 from unsway.effects import nuisance
-
-LOSSES = ("squared_error", "poisson", "gamma", "tweedie")
-LOG_LINK = LOSSES[1:]
-POWERS = {"squared_error": 0, "poisson": 1, "gamma": 2, "tweedie": 1.5}
-
-each_loss = pytest.mark.parametrize("loss", LOSSES)
-each_log_link = pytest.mark.parametrize("loss", LOG_LINK)
 
 
 class WithSensitive(MakesUpSensitive, FairLinearRegressor):
@@ -46,21 +40,6 @@ class TestCheck:
     def test_the_estimator_passes_scikit_learns_check(self, estimator, check, monkeypatch):
         monkeypatch.setattr(nuisance, "MIN_LEVEL_ROWS", 1)  # the checks hand in fewer
         check(estimator)
-
-
-def people(loss, n=4_000, seed=0, unit=1.0):
-    """Return covariates, outcomes, z and exposures, where z has an effect of its own."""
-    rng = np.random.default_rng([seed, 1])
-    z = rng.integers(0, 2, n)
-    X = np.column_stack([rng.normal(0.5 * z, 0.5), rng.normal(size=n) / 2])
-    mean, exposure = np.exp(X @ [0.4, -0.3] + 0.4 * z), rng.uniform(0.2, 2, n)
-    y = {
-        "squared_error": lambda: mean + rng.normal(size=n),
-        "poisson": lambda: rng.poisson(exposure * mean).astype(float),
-        "gamma": lambda: exposure * mean * rng.gamma(2, 0.5, n),
-        "tweedie": lambda: exposure * mean * rng.gamma(2, 1, n) * rng.integers(0, 2, n),
-    }[loss]()
-    return X, unit * y, z, exposure
 
 
 def scikit_learns(loss, alpha=0.0):

@@ -12,13 +12,14 @@ import numpy as np
 from scipy.special import expit
 
 from .._typing import Codes, Floats, Index, Reduce
-from ..core import LogLoss, Objective, Penalty
+from ..core import LogLoss, Loss, Objective, Penalty
 from ..core.arrays import is_on_device, like, on_host, sigmoid
 from ..core.newton import LinearProblem
 from ..effects.encoding import TableEncoder
 from ..effects.learners import FittedModel, add_interactions, interaction_margin, linear_margin
 from ..tables import CodedTable, EngineTable, take
 from .engine import BoosterSettings, Engine, PlacedRows, TreeShape
+from .number_trees import grow_parts
 
 _CONVERGED = 1e-7  # of the gradient of the logistic regression
 
@@ -120,7 +121,8 @@ class BoostedRegression:
         margin = regression(X, z) + g(X) + (2z − 1)·h(X)
 
     g is grown on the labels. h is what the groups differ by: it is grown on labels and margins with
-    the sign of their group, because the log-loss of y at m − h is that of 1 − y at −m + h.
+    the sign of their group, because the log-loss of y at m − h is that of 1 − y at −m + h. Under
+    another loss both are grown by its derivatives.
 
     Parameters
     ----------
@@ -134,6 +136,8 @@ class BoostedRegression:
         Whether there is a regression; else the trees start from the share of ones.
     reduce : callable, optional
         Sums a small array over the workers that share the rows.
+    loss : Loss, default=LogLoss()
+        Of the mean.
     """
 
     design: Design
@@ -141,6 +145,7 @@ class BoostedRegression:
     codes: Codes | None = field(default=None, repr=False)
     linear: bool = True
     reduce: Reduce | None = None
+    loss: Loss = field(default_factory=LogLoss)
 
     @property
     def encode(self) -> Encoder:
@@ -158,7 +163,7 @@ class BoostedRegression:
         weights = None if weights is None else weights[rows]
         codes = None if self.codes is None else self.codes[rows]
         joined = encoded if codes is None else add_interactions(encoded, codes)
-        objective = _objective(joined, target, weights, self.reduce)
+        objective = _objective(self.loss, joined, target, weights, self.reduce)
         coefficients = (_regression if self.linear else _log_odds)(objective, joined)
         margin = linear_margin(joined, coefficients)
         return FittedBoostedRegression(
@@ -168,6 +173,7 @@ class BoostedRegression:
             linear=self.linear,
             engine=self.design.engine,
             n_jobs=self.design.settings.n_jobs,
+            loss=self.loss,
         )
 
     def _grow(
@@ -178,6 +184,8 @@ class BoostedRegression:
             return ()
         (target, weights, codes), design = columns, self.design
         binned = design.binned(rows, weights)
+        if not isinstance(self.loss, LogLoss):
+            return grow_parts(design, self.shapes, binned, self.loss, columns, margin)
         first, margin = design.engine.grow(design.settings, self.shapes[0], binned, target, margin)
         if codes is None:
             return (first,)
@@ -211,6 +219,8 @@ class FittedBoostedRegression:
         What reads the boosters.
     n_jobs : int, optional
         Its threads.
+    loss : Loss, default=LogLoss()
+        What gives the mean of a margin.
     """
 
     coefficients: Floats = field(repr=False)
@@ -219,6 +229,7 @@ class FittedBoostedRegression:
     linear: bool
     engine: Engine
     n_jobs: int | None = None
+    loss: Loss = field(default_factory=LogLoss)
 
     def predict(self, table: tuple[Any, CodedTable], /) -> Floats:
         """Return the means of each row: of shape (n, n_models), or (n, n_levels, n_models).
@@ -241,6 +252,9 @@ class FittedBoostedRegression:
     def _means(self, margin: Any, grown: Sequence[Any]) -> Floats:
         """Return the mean of the regression, and that with the trees of each part so far."""
         margins = list(accumulate([margin, *grown]))
+        if not isinstance(self.loss, LogLoss):
+            means = [self.loss.mean(each)[0] for each in margins[not self.linear :]]
+            return np.column_stack([on_host(each) for each in means])
         scores = [
             expit(each) if isinstance(each, np.ndarray) else sigmoid(each)[0]
             for each in margins[not self.linear :]
@@ -249,15 +263,15 @@ class FittedBoostedRegression:
 
 
 def _objective(
-    design: Any, target: Floats, weights: Floats | None, reduce: Reduce | None
+    loss: Loss, design: Any, target: Floats, weights: Floats | None, reduce: Reduce | None
 ) -> Objective:
-    """Return the log-loss of rows of all processes, on the device of their design."""
+    """Return the loss of rows of all processes, on the device of their design."""
     penalty = Penalty.none(len(target), reduce)
     if is_on_device(design):
         to_device = partial(like, design)
         penalty, target = penalty.map(to_device), to_device(target)
         weights = None if weights is None else to_device(weights)
-    return Objective(LogLoss(), target, penalty=penalty, sample_weight=weights)
+    return Objective(loss, target, penalty=penalty, sample_weight=weights)
 
 
 def _regression(objective: Objective, design: Any) -> Floats:

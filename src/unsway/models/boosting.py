@@ -249,8 +249,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def check_booster(model: BoostedClassifier) -> None:
-    """Check every setting of a classifier before any work, and note its strength on it."""
+def check_booster(model: Any) -> None:
+    """Check every setting of a booster before any work, and note its strength on it."""
     params, engine = model.params, model.engine
     engine.require(params if isinstance(params, dict) else {})
     check_settings(model)
@@ -272,7 +272,7 @@ def check_booster(model: BoostedClassifier) -> None:
     engine.check_params(given)
 
 
-def learning_rate(model: BoostedClassifier) -> float:
+def learning_rate(model: Any) -> float:
     """Return η as the engine will use it."""
     for name in model.engine.learning_rate_names:
         if name in params_of(model):
@@ -280,32 +280,32 @@ def learning_rate(model: BoostedClassifier) -> float:
     return model.engine.default_learning_rate
 
 
-def prepare_booster(model: BoostedClassifier, *given: Any) -> tuple[Part, Part]:
+def prepare_booster(model: Any, *given: Any, exposure: Any = None) -> tuple[Part, Part]:
     """Check what a booster is fitted on, and fit its criterion with trees of the same engine.
 
     ``given`` is X, y, the sensitive attribute, weights, eval_set and the strength.
     """
     fitting = nuisance_fitting(model)
-    train, validation = prepare(model, *given, fitting=fitting)
+    train, validation = prepare(model, *given, exposure=exposure, fitting=fitting)
     return replace(train, placed=fitting.placed), validation
 
 
-def nuisance_fitting(model: BoostedClassifier) -> EngineFitting:
+def nuisance_fitting(model: Any) -> EngineFitting:
     """Return how a booster's nuisances are trained: by its engine, on its device."""
     settings = BoosterSettings.of(model)
     device = {name: settings.params[name] for name in ("device",) if name in settings.params}
     return EngineFitting(model.engine, replace(settings, params=device), final=settings)
 
 
-def start(model: BoostedClassifier, train: Part, validation: Part) -> Boosting:
-    """Return rows, booster and objective of a classifier before the first tree."""
+def start(model: Any, train: Part, validation: Part) -> Boosting:
+    """Return rows, booster and objective of an estimator before the first tree."""
     settings = BoosterSettings.of(model)
     boosting = model.engine.start(settings, learning_rate(model), train, validation)
     return replace(boosting, revise=revision(train, validation))
 
 
-def train_booster(model: BoostedClassifier, boosting: Boosting) -> None:
-    """Drive the rounds by the schedule, and keep the best state on the classifier."""
+def train_booster(model: Any, boosting: Boosting) -> None:
+    """Drive the rounds by the schedule, and keep the best state on the estimator."""
 
     def train(boosting: Boosting, schedule: Schedule) -> Run:
         return drive(schedule, boosting, boosting.validation, model.strength_, on_step(model))
@@ -341,8 +341,8 @@ def train_twice(
     return boosting, run
 
 
-def keep_best(model: BoostedClassifier, boosting: Boosting, run: Run) -> None:
-    """Keep the best state and the history of a run on the classifier."""
+def keep_best(model: Any, boosting: Boosting, run: Run) -> None:
+    """Keep the best state and the history of a run on the estimator."""
     if model.progress:
         print(file=sys.stderr)
     model.best_iteration_ = max(1, run.best_state)
@@ -351,6 +351,6 @@ def keep_best(model: BoostedClassifier, boosting: Boosting, run: Run) -> None:
     model.booster_ = model.engine.finish(boosting.grower, model.best_iteration_, model.n_jobs)
 
 
-def on_step(model: BoostedClassifier) -> Callable[[Step], None] | None:
-    """Return what a classifier wants called after each round."""
+def on_step(model: Any) -> Callable[[Step], None] | None:
+    """Return what an estimator wants called after each round."""
     return show_steps(model.callback, progress=model.progress, unit="round")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats, Index
+from ..core import Loss
+from ..rows import Rows
 from ..tables import CodedTable
-from .training import Part
+from .training import Part, loss_of
 
 if TYPE_CHECKING:
-    from .boosting import BoostedClassifier, Boosting
+    from .boosting import Boosting
 
 Derivatives = Callable[[NDArray[Any]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
@@ -37,21 +39,48 @@ class BoosterSettings:
         Seed of the engine.
     n_jobs : int, optional
         Threads of the engine.
+    loss : Loss, optional
+        What a model of numbers minimises; None for labels of two classes.
+    own_objective : bool, default=False
+        Whether the engine trains by its own objective of that loss, on y as the user gave it.
     """
 
     params: Mapping[str, Any]
     curvature: str
     random_state: int
     n_jobs: int | None
+    loss: Loss | None = None
+    own_objective: bool = False
 
     @classmethod
-    def of(cls, model: BoostedClassifier) -> Self:
-        """Read the settings of a classifier; without parameters it has the engine's defaults."""
-        return cls(params_of(model), model.curvature, model.random_state, model.n_jobs)
+    def of(cls, model: Any) -> Self:
+        """Read the settings of an estimator; without parameters it has the engine's defaults.
+
+        At strength 0 a model of numbers is the engine's own.
+        """
+        loss = loss_of(model)
+        own = loss is not None and model.strength_ == 0
+        settings = model.curvature, model.random_state, model.n_jobs
+        return cls(params_of(model), *settings, loss, own)
+
+    def for_rows(self, rows: Rows, powers: Mapping[str, int]) -> Self:
+        """Return the settings for rows of numbers with an identity link.
+
+        Their parameters that have a power of the unit of y are for y in standard deviations. The
+        engine's own objective takes them as they are.
+        """
+        if self.own_objective or self.loss is None or self.loss.link != "identity":
+            return self
+        spread = rows.outcome.spread(rows.weights)
+        params = {
+            name: value * spread ** powers[name] if name in powers else value
+            for name, value in self.params.items()
+        }
+        return replace(self, params=params)
 
 
-def params_of(model: BoostedClassifier) -> Mapping[str, Any]:
-    """Return the engine's parameters that a classifier trains with."""
+def params_of(model: Any) -> Mapping[str, Any]:
+    """Return the engine's parameters that an estimator trains with."""
     return model.params or model.engine.default_params
 
 
@@ -198,11 +227,24 @@ class Engine(Protocol):
     ) -> tuple[Any, Floats]:
         """Return a booster of a 0/1 target whose trees start from a margin, and where they end."""
 
+    def grow_by(
+        self,
+        settings: BoosterSettings,
+        shape: TreeShape,
+        binned: Any,
+        derivatives: Derivatives,
+        margin: Floats,
+    ) -> tuple[Any, Floats]:
+        """Return a booster grown by derivatives, from a margin, and the margin where it ends."""
+
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""
 
     def finish(self, grower: Any, n_trees: int, n_jobs: int | None) -> Any:
         """Return the library's own model, cut after this many trees."""
+
+    def raise_margin(self, booster: Any, step: float, loss: Loss) -> Any:
+        """Return a finished model of numbers whose margins are higher by a step everywhere."""
 
     def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> Any:
         """Return a finished model's margin, on the device of the rows."""

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
+from ..core import Loss
 from ..core.derivatives import BoostingDerivatives
-from ..extras import load
-from ..tables import CodedTable, EngineTable
+from ..tables import CodedTable
 from .boosting import BoostedClassifier, Boosting
 from .engine import BoosterSettings, Derivatives, Engine, ModelFacts, TreeShape
+from .lightgbm_rows import LightGBMGrower, binned, lightgbm
+from .number_objectives import (
+    LIGHTGBM_UNITS,
+    lightgbm_name,
+    lightgbm_objective_of,
+    raise_first_tree,
+)
 from .training import Part
 
 _BOOSTING = ("boosting", "boosting_type", "boost")
@@ -33,108 +39,6 @@ _REMEMBERING = (
     *("linear_tree", "linear_trees", "device_type", "device"),
     *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
 )
-
-
-def lightgbm() -> Any:
-    """Return the lightgbm package, or say how to install it."""
-    return load("lightgbm", "lightgbm")
-
-
-class LightGBMGrower:
-    """A booster grown tree by tree on binned rows."""
-
-    def __init__(self, params: dict[str, Any], train: CodedTable, validation: CodedTable) -> None:
-        self._params = params
-        self._tables = train, validation
-        self._datasets = self._binned()
-        self._before: tuple[Any, NDArray[Any]] | None = None
-        self.booster = self._without_trees()
-
-    @property
-    def n_trees(self) -> int:
-        """The trees so far: a round in which no leaf could be split leaves none."""
-        booster = self.booster if self._before is None else self._before[0]
-        return int(booster.current_iteration())
-
-    def boost(self, derivatives: Derivatives) -> None:
-        """Grow one tree."""
-        try:
-            if self._before is not None:
-                self._go_on(derivatives)
-            else:
-                self.booster.update(fobj=lambda margin, _: derivatives(margin))
-        except lightgbm().basic.LightGBMError as error:
-            if "num_features" not in str(error):
-                raise
-            raise ValueError(
-                "LightGBM finds no column of X that it could split: each is constant, or has too "
-                "few rows for min_data_in_leaf (20 by default); lower it in params"
-            ) from error
-
-    def validation_margin(self, n_trees: int | None = None) -> NDArray[Any]:
-        """Return the margin that all trees, or the first ones, give the validation rows.
-
-        LightGBM shows the margin of all trees to metrics alone.
-        """
-        if n_trees is not None:
-            booster = self.booster if self._before is None else self._before[0]
-            rows = self._tables[1].matrix
-            return np.asarray(booster.predict(rows, raw_score=True, num_iteration=n_trees))
-        if self._before is not None:
-            return self._before[1]
-        seen: list[NDArray[Any]] = []
-
-        def look(margin: NDArray[Any], _: Any) -> tuple[str, float, bool]:
-            seen.append(margin)
-            return "seen", 0.0, False
-
-        self.booster.eval_valid(feval=look)
-        return seen[0]
-
-    def restart(self) -> LightGBMGrower:
-        """Return another on the same rows, without trees."""
-        twin = copy(self)
-        twin._before, twin.booster = None, self._without_trees()
-        return twin
-
-    def fork(self) -> LightGBMGrower:
-        """Return another on the same rows, with a copy of the trees."""
-        if not self.n_trees:
-            return self.restart()
-        twin = copy(self)
-        model = self.booster.model_to_string(num_iteration=-1)
-        twin._before = lightgbm().Booster(model_str=model), self.validation_margin().copy()
-        return twin
-
-    def _go_on(self, derivatives: Derivatives) -> None:
-        """Grow the first tree after a fork: LightGBM takes earlier trees in `train` alone."""
-        rows, others = self._binned()
-        before, self._before = self._before, None
-        assert before is not None  # noqa: S101
-        self.booster = lightgbm().train(
-            {**self._params, "objective": lambda margin, _: derivatives(margin)},
-            rows,
-            num_boost_round=1,
-            valid_sets=[others],
-            valid_names=["validation"],
-            init_model=before[0],
-            keep_training_booster=True,
-        )
-
-    def _binned(self) -> tuple[Any, Any]:
-        """Return training and validation rows as LightGBM bins them."""
-        train, validation = self._tables
-        unread = np.zeros(len(train), dtype=np.float32)  # a label, on which LightGBM insists
-        rows = binned(train, self._params, label=unread, free_raw_data=False)
-        none = np.zeros(len(validation), dtype=np.float32)
-        others = rows.create_valid(validation.matrix, label=none, params=self._params)
-        return rows, others
-
-    def _without_trees(self) -> Any:
-        rows, others = self._datasets
-        booster = lightgbm().Booster(self._params, rows)
-        booster.add_valid(others, "validation")
-        return booster
 
 
 class LightGBM(Engine):
@@ -202,19 +106,23 @@ class LightGBM(Engine):
         self, settings: BoosterSettings, learning_rate: float, train: Part, validation: Part
     ) -> Boosting:
         """Return rows, booster and objective before the first tree."""
+        settings = settings.for_rows(train.rows, LIGHTGBM_UNITS)
         given = settings.params
         params = {
             **({} if {"verbosity", "verbose"} & set(given) else {"verbosity": -1}),
             "deterministic": True,
             **given,
-            "objective": "none",
+            **lightgbm_objective_of(settings),
             "metric": "None",
             "seed": settings.random_state,
         }
         if settings.n_jobs is not None:
             params["num_threads"] = settings.n_jobs
         # LightGBM bins rows without their weights
-        grower = LightGBMGrower(params, train.rows.X, validation.rows.X)
+        own = train.rows if settings.own_objective else None
+        grower = LightGBMGrower(
+            params, train.rows.X, validation.rows.X, own=own, loss=settings.loss
+        )
         derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
         return Boosting(grower, derivatives, validation.objective())
 
@@ -245,6 +153,26 @@ class LightGBM(Engine):
         booster = lightgbm().train(params, binned, shape.n_trees)
         return booster, margin + booster.predict(binned.get_data(), raw_score=True)
 
+    def grow_by(
+        self,
+        settings: BoosterSettings,
+        shape: TreeShape,
+        binned: Any,
+        derivatives: Derivatives,
+        margin: Floats,
+    ) -> tuple[Any, Floats]:
+        """Return a booster grown by derivatives, from a margin, and the margin where it ends."""
+        params = {
+            **nuisance_params(settings),
+            "objective": lambda reached, _: derivatives(reached),
+            "learning_rate": shape.learning_rate,
+            "max_depth": shape.depth,
+            "num_leaves": 2**shape.depth,
+        }
+        binned.construct().set_init_score(margin)
+        booster = lightgbm().train(params, binned, shape.n_trees)
+        return booster, margin + booster.predict(binned.get_data(), raw_score=True)
+
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""
         for name, value in params.items():
@@ -258,7 +186,13 @@ class LightGBM(Engine):
 
     def finish(self, grower: Any, n_trees: int, n_jobs: int | None) -> Any:
         """Return LightGBM's own model, cut after this many trees."""
-        return _as_binary(grower.booster.model_to_string(num_iteration=n_trees))
+        model = grower.booster.model_to_string(num_iteration=n_trees)
+        return _with_objective(model, lightgbm_name(grower.loss))
+
+    def raise_margin(self, booster: Any, step: float, loss: Loss) -> Any:
+        """Return a finished model of numbers whose margins are higher by a step everywhere."""
+        raised = raise_first_tree(booster.model_to_string(num_iteration=-1), step)
+        return lightgbm().Booster(model_str=raised)
 
     def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> NDArray[Any]:
         """Return a finished model's margin."""
@@ -364,35 +298,16 @@ def nuisance_params(settings: BoosterSettings) -> dict[str, Any]:
     return params if settings.n_jobs is None else {**params, "num_threads": settings.n_jobs}
 
 
-def binned(table: CodedTable, params: Mapping[str, Any], **columns: Any) -> Any:
-    """Return rows as LightGBM bins them."""
-    names, levels = table.layout.names, table.layout.levels
-    return lightgbm().Dataset(
-        table.matrix,
-        feature_name=_feature_names(table.layout) or "auto",
-        categorical_feature=[k for k, name in enumerate(names) if name in levels],
-        params=dict(params),
-        **columns,
-    )
-
-
-def _feature_names(table: EngineTable) -> list[str] | None:
-    """Return the names as LightGBM can hold them, spaces as underscores; None if it cannot."""
-    names = [re.sub(r"\s", "_", name) for name in table.names]
-    legal = not any(set('",:[]{}') & set(name) for name in names)
-    distinct = len(set(names)) == len(names)
-    return names if table.named and legal and distinct else None
-
-
-def _as_binary(model: str) -> Any:
+def _with_objective(model: str, name: str) -> Any:
     """Return the model told what its margins are: LightGBM forgets it under another's objective."""
     model = re.sub(
         r"\n(objective=[^\n]*\n)?feature_names=",
-        "\nobjective=binary sigmoid:1\nfeature_names=",
+        f"\nobjective={name}\nfeature_names=",
         model,
         count=1,
     )
-    model = re.sub(r"\n\[objective: [^\n]*\]", "\n[objective: binary]", model, count=1)
+    short = name.partition(" ")[0]
+    model = re.sub(r"\n\[objective: [^\n]*\]", f"\n[objective: {short}]", model, count=1)
     # Rounds that were asked for at once: one after a fork, which tells nothing of the model.
     model = re.sub(r"\n\[num_iterations: \d+\]", "\n[num_iterations: 100]", model, count=1)
     return lightgbm().Booster(model_str=model)

@@ -222,7 +222,7 @@ def _fit(
     coefficients, intercept = result.weights[:-1].copy(), float(result.weights[-1])
     model.balance_ = None
     if rebalanced:
-        step = balancing_step(rows, X @ coefficients + intercept)
+        step = balancing_step([(rows, X @ coefficients + intercept)])
         model.balance_, intercept = balance_of(step, loss), intercept + step
     model.coef_, model.intercept_ = coefficients, intercept + offset
     model.n_iter_ = result.n_iter

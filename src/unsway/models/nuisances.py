@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Codes, Floats, Index, Reduce
+from ..core import LogLoss
 from ..effects import CrossFit, Fitting
 from ..effects.learners import FittedModel, Learner
 from ..effects.nuisance import Stack
@@ -153,8 +154,9 @@ class EngineFitting(Fitting):
             self._last = rows, Design.of(placed, self.engine, self.settings, self.reduce)
         linear = self.linear or not shapes
         return BoostedRegression(
-            design=self._last[1], shapes=shapes, codes=codes, linear=linear, reduce=self.reduce
-        )
+            design=self._last[1], shapes=shapes, codes=codes, linear=linear, reduce=self.reduce,
+            loss=LogLoss() if codes is None else rows.outcome.loss,
+        )  # fmt: skip
 
     def _place(self, rows: Rows) -> PlacedRows:
         """Return rows where the engine works on them: those of the final model, or others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,13 @@ def check_rebalance(model: Any) -> bool:
     return model.rebalance
 
 
-def balancing_step(rows: Rows, margin: Floats) -> float:
+def balancing_step(parts: Sequence[tuple[Rows, Floats]]) -> float:
     """Return what is to be added to margins for their weighted total to be that of the outcome.
+
+    Parameters
+    ----------
+    parts : sequence of pairs of Rows and array
+        Rows that have the total together, and the margins of each.
 
     Examples
     --------
@@ -38,14 +44,16 @@ def balancing_step(rows: Rows, margin: Floats) -> float:
     >>> from unsway.groups import Groups
     >>> outcome = Outcome(values=np.array([1.0, 3.0]), loss=Poisson())
     >>> rows = Rows(X=None, outcome=outcome, groups=Groups.check([0, 1], 2))
-    >>> round(balancing_step(rows, np.zeros(2)), 6)
+    >>> round(balancing_step([(rows, np.zeros(2))]), 6)
     0.693147
     """
-    total = np.average(rows.y, weights=rows.weights)
-    reached = np.average(rows.outcome.loss.mean(margin)[0], weights=rows.weights)
-    if rows.outcome.loss.link == "log":
-        return float(np.log(total / reached))
-    return float(total - reached)
+    loss = parts[0][0].outcome.loss
+    sums = np.zeros(3)
+    for rows, margin in parts:
+        weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+        sums += weights @ rows.y, weights @ loss.mean(margin)[0], weights.sum()
+    total, reached, weight = sums
+    return float(np.log(total / reached) if loss.link == "log" else (total - reached) / weight)
 
 
 def balance_of(step: float, loss: Loss) -> float:

@@ -282,10 +282,12 @@ def hold_out_rows(
 ) -> tuple[Index, Index]:
     """Return which rows to train on and which to hold out, each class and group in its share.
 
-    Both are in ``order``, and by default as they come.
+    Both are in ``order``, and by default as they come. Numbers, which have no class, are held out
+    evenly from small to large where rows are alike in X.
     """
     order = np.arange(len(rows)) if order is None else order
-    held = hold_out(rows.X, rows.strata(), fraction, seed, order=rows.order)[order]
+    evenly = rows.outcome.classes is None
+    held = hold_out(rows.X, rows.strata(), fraction, seed, order=rows.order, evenly=evenly)[order]
     parts = order[~held], order[held]
     for chosen, place in zip(parts, ("the training part", "the hold-out"), strict=True):
         rows.with_table(None).take(chosen).check_present(place)

@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats, Index
+from ..core import Loss
 from ..core.derivatives import BoostingDerivatives
 from ..tables import CodedTable
 from .boosting import BoostedClassifier, Boosting
-from .engine import BoosterSettings, Engine, ModelFacts, PlacedRows, TreeShape
+from .engine import BoosterSettings, Derivatives, Engine, ModelFacts, PlacedRows, TreeShape
+from .number_objectives import XGBOOST_UNITS, raise_base_score, xgboost_objective_of
 from .training import Part, refit
 from .xgboost_rows import XGBoostGrower, added_margin, matrix_options, training_matrix, xgboost
+
+#: A booster whose margin is the sum of its trees.
+PLAIN_MARGIN = {"objective": "reg:squarederror", "base_score": 0.0}
 
 #: Shares of rows and columns that XGBoost draws afresh, unless they are 1.
 _DRAWING = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
@@ -65,6 +70,7 @@ class XGBoost(Engine):
         self, settings: BoosterSettings, learning_rate: float, train: Part, validation: Part
     ) -> Boosting:
         """Return rows, booster and objective before the first tree."""
+        settings = settings.for_rows(train.rows, XGBOOST_UNITS)
         params, device = engine_params(settings), cuda_device(settings.params)
         if device is not None:
             from .cuda import start_on_device
@@ -77,7 +83,12 @@ class XGBoost(Engine):
             rows = training_matrix(params, train.rows.X, train.rows.weights)
         others = training_matrix(params, validation.rows.X, bins_of=rows)
         derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
-        return Boosting(XGBoostGrower(params, rows, others), derivatives, validation.objective())
+        offset = None
+        if settings.own_objective:
+            offset = train.rows.outcome.offset
+            rows.set_info(label=train.rows.outcome.as_given())
+        grower = XGBoostGrower(params, rows, others, own_offset=offset)
+        return Boosting(grower, derivatives, validation.objective())
 
     def place(
         self, settings: BoosterSettings, table: CodedTable, weights: Floats | None
@@ -134,6 +145,26 @@ class XGBoost(Engine):
         end = booster.predict(binned, output_margin=True, training=True)  # known already
         return booster, np.asarray(end, dtype=np.float64)
 
+    def grow_by(
+        self,
+        settings: BoosterSettings,
+        shape: TreeShape,
+        binned: Any,
+        derivatives: Derivatives,
+        margin: Floats,
+    ) -> tuple[Any, Floats]:
+        """Return a booster grown by derivatives, from a margin, and the margin where it ends."""
+        shaped = {"eta": shape.learning_rate, "max_depth": shape.depth}
+        binned.set_info(base_margin=margin)
+        params = {**shaped, **nuisance_params(settings), **PLAIN_MARGIN}
+        booster = xgboost().Booster(params, cache=[binned])
+        for number in range(shape.n_trees):
+            reached = booster.predict(binned, output_margin=True, training=True)
+            gradient, curvature = derivatives(reached)
+            booster.boost(binned, number, grad=gradient, hess=curvature)
+        end = booster.predict(binned, output_margin=True, training=True)
+        return booster, np.asarray(end, dtype=np.float64)
+
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""
         drawn = next((name for name in _DRAWING if params.get(name, 1) != 1), None)
@@ -149,6 +180,10 @@ class XGBoost(Engine):
         if n_jobs is not None:
             booster.set_param({"nthread": n_jobs})
         return booster
+
+    def raise_margin(self, booster: Any, step: float, loss: Loss) -> Any:
+        """Return a finished model of numbers whose margins are higher by a step everywhere."""
+        return raise_base_score(booster, step, loss)
 
     def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> Any:
         """Return a finished model's margin, on the device of the rows."""
@@ -205,8 +240,7 @@ def engine_params(settings: BoosterSettings) -> dict[str, Any]:
     """Return the user's parameters beside those that make the booster ours."""
     params = {
         **settings.params,
-        "objective": "binary:logistic",
-        "base_score": 0.5,
+        **xgboost_objective_of(settings),
         "seed": settings.random_state,
         "disable_default_eval_metric": True,
     }

@@ -68,11 +68,22 @@ def added_margin(booster: Any, rows: Any, trees: tuple[int, int] = (0, 0)) -> An
 
 
 class XGBoostGrower:
-    """An XGBoost booster grown tree by tree on quantised rows."""
+    """An XGBoost booster grown tree by tree on quantised rows.
 
-    def __init__(self, params: dict[str, Any], train: Any, validation: Any) -> None:
+    With ``own_offset`` it grows by XGBoost's own objective, on labels that the rows have; the
+    offset is what margins of them exceed those of the outcome by.
+    """
+
+    def __init__(
+        self,
+        params: dict[str, Any],
+        train: Any,
+        validation: Any,
+        *,
+        own_offset: float | None = None,
+    ) -> None:
         self._train, self._validation = train, validation
-        self.params = params
+        self.params, self._own_offset = params, own_offset
         self.booster = xgboost().Booster(params, cache=[train, validation])
 
     @property
@@ -82,6 +93,9 @@ class XGBoostGrower:
 
     def boost(self, derivatives: Derivatives) -> None:
         """Grow one tree."""
+        if self._own_offset is not None:
+            self.booster.update(self._train, self.n_trees)
+            return
         margin = self.booster.predict(self._train, output_margin=True, training=True)
         gradient, curvature = derivatives(margin)
         self.booster.boost(self._train, self.n_trees, grad=gradient, hess=curvature)
@@ -89,9 +103,8 @@ class XGBoostGrower:
     def validation_margin(self, n_trees: int | None = None) -> NDArray[Any]:
         """Return the margin that all trees, or the first ones, give the validation rows."""
         first = (0, 0 if n_trees is None else n_trees)
-        return np.asarray(
-            self.booster.predict(self._validation, output_margin=True, iteration_range=first)
-        )
+        margin = self.booster.predict(self._validation, output_margin=True, iteration_range=first)
+        return np.asarray(margin if self._own_offset is None else margin - self._own_offset)
 
     def restart(self) -> XGBoostGrower:
         """Return another on the same matrices, without trees."""

@@ -1,0 +1,164 @@
+"""Boosted trees of counts and amounts, whatever engine grows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Floats
+from ..core import Schedule, Step
+from .boosting import check_booster, prepare_booster, start, train_booster
+from .engine import BoosterSettings, Engine, params_of
+from .regression import (
+    balance_of,
+    balancing_step,
+    check_rebalance,
+    explained_deviance,
+    predictions,
+)
+from .training import number_loss_of, read_table, refit
+
+
+class BoostedRegressor(RegressorMixin, BaseEstimator):
+    """Boosted trees of numbers on fair targets, or with a penalty to minimise.
+
+    See `FairXGBRegressor` for the parameters; ``engine`` says how trees are grown.
+    """
+
+    engine: ClassVar[Engine]
+
+    def __init__(
+        self,
+        criterion: Any = None,
+        strength: float | None = None,
+        *,
+        loss: str = "squared_error",
+        power: float = 1.5,
+        params: dict[str, Any] | None = None,
+        schedule: Schedule | None = None,
+        validation_fraction: float = 0.33,
+        curvature: str = "adaptive",
+        rebalance: bool | None = None,
+        positive_level: Any = None,
+        callback: Callable[[Step], None] | None = None,
+        progress: bool = False,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.strength = strength
+        self.loss = loss
+        self.power = power
+        self.params = params
+        self.schedule = schedule
+        self.validation_fraction = validation_fraction
+        self.curvature = curvature
+        self.rebalance = rebalance
+        self.positive_level = positive_level
+        self.callback = callback
+        self.progress = progress
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        exposure: Any = None,
+        eval_set: tuple[Any, ...] | None = None,
+    ) -> Self:
+        """Fit on covariates X, numbers y and the sensitive attribute.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Covariates, without the sensitive attribute; with NaN and categories as they are.
+        y : column of length n_samples
+            Numbers; with an exposure the totals of it, such as claims in the time insured.
+        sensitive_features : column of length n_samples
+            The sensitive attribute, two levels. Not needed after ``fit``.
+        sample_weight : column of length n_samples, optional
+            Weights of the rows.
+        exposure : column of positive numbers, optional
+            The model is of y per unit of it, and rows weigh by it.
+        eval_set : tuple (X, y, sensitive_features[, sample_weight[, exposure]])
+            Rows to stop early by; a part of the training rows by default.
+
+        Returns
+        -------
+        self
+            The fitted regressor.
+        """
+
+        def fit(model: Self) -> None:
+            number_loss_of(model)
+            _check_device(model)
+            check_booster(model)
+            given = (X, y, sensitive_features, sample_weight, eval_set)
+            rebalanced = check_rebalance(model)
+            parts = prepare_booster(model, *given, model.strength_, exposure=exposure)
+            train_booster(model, start(model, *parts))
+            balanced = parts if eval_set is None else parts[:1]
+            _bring_to_units(model, balanced, rebalanced=rebalanced)
+
+        return refit(self, fit)
+
+    def margin(self, X: Any) -> Floats:
+        """Return the margin of each row: its mean, or the logarithm of it under a log link."""
+        check_is_fitted(self)
+        table = self.table_.code(read_table(self, X, reset=False))
+        return np.asarray(self.engine.margin(self.booster_, table, self.n_jobs), dtype=np.float64)
+
+    def predict(self, X: Any, exposure: Any = None) -> Floats:
+        """Return the mean of each row: per unit of exposure, or for the exposure if it is given."""
+        return predictions(self, self.margin(X), exposure)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
+        """Return the share of the deviance that is explained: R² for ``loss="squared_error"``."""
+        return explained_deviance(self, X, y, sample_weight, exposure)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Each column's share of what all splits gained."""
+        check_is_fitted(self)
+        gains = self.engine.gains(self.booster_, self.n_features_in_)
+        return gains / gains.sum() if gains.any() else gains
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        tags.target_tags.positive_only = self.loss != "squared_error"
+        return tags
+
+
+def _check_device(model: BoostedRegressor) -> None:
+    params = params_of(model)
+    device = str(params.get("device", "cpu")) if isinstance(params, Mapping) else "cpu"
+    if device != "cpu":
+        raise ValueError(
+            f"params['device'] is {device!r}; counts and amounts are trained on the CPU alone"
+        )
+
+
+def _bring_to_units(model: BoostedRegressor, parts: tuple[Any, ...], *, rebalanced: bool) -> None:
+    """Let the booster predict in the user's units, and with the total of y where asked for."""
+    loss, outcome = number_loss_of(model), parts[0].rows.outcome
+    own = BoosterSettings.of(model).own_objective
+    step, model.balance_ = 0.0 if own else outcome.offset, None
+    if rebalanced:
+        offset = outcome.offset if own else 0.0
+        margins = [
+            (part.rows, model.engine.margin(model.booster_, part.rows.X, model.n_jobs) - offset)
+            for part in parts
+        ]
+        raised = balancing_step(margins)
+        model.balance_, step = balance_of(raised, loss), step + raised
+    if step:
+        model.booster_ = model.engine.raise_margin(model.booster_, step, loss)
