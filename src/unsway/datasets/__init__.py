@@ -5,7 +5,9 @@ from unsway.datasets.bank import load_bank_marketing
 from unsway.datasets.berkeley import load_berkeley
 from unsway.datasets.credit import load_give_me_some_credit, load_pakdd
 from unsway.datasets.german import load_german
+from unsway.datasets.motor import load_pg15_motor
 from unsway.datasets.synthetic import (
+    NUMBER_WORLDS,
     WORLDS,
     SyntheticData,
     make_synthetic,
@@ -15,6 +17,7 @@ from unsway.datasets.table import TabularData
 from unsway.datasets.truth import TrueEffects
 
 __all__ = [
+    "NUMBER_WORLDS",
     "WORLDS",
     "SyntheticData",
     "TabularData",
@@ -25,6 +28,7 @@ __all__ = [
     "load_german",
     "load_give_me_some_credit",
     "load_pakdd",
+    "load_pg15_motor",
     "make_synthetic",
     "make_world",
 ]

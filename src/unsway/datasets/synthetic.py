@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .adult_world import AdultWorld
 from .formula_worlds import FORMULA_WORLDS
+from .number_worlds import NUMBER_WORLDS as _NUMBERS
+from .number_worlds import NumberWorld
 from .table import FloatArray, IntArray, one_of
 from .truth import TrueEffects
 from .worlds import INDEX_WORLDS, ROLES, AnyWorld, Role, SignWorld
 
-__all__ = ["WORLDS", "SyntheticData", "make_synthetic", "make_world"]
+__all__ = ["NUMBER_WORLDS", "WORLDS", "SyntheticData", "make_synthetic", "make_world"]
 
 # Products of four signs; the groups overlap better than in the paper's world.
 _DEEP = SignWorld(name="deep", indirect_shift=0.5, proxy_shift=0.5)
 _ALL: tuple[AnyWorld, ...] = (*INDEX_WORLDS, *FORMULA_WORLDS, _DEEP, AdultWorld())
 _WORLDS = {world.name: world for world in _ALL}
+#: Worlds of labels.
 WORLDS: tuple[str, ...] = tuple(_WORLDS)
+_NUMBER_WORLDS = {world.name: world for world in _NUMBERS}
+#: Worlds of counts, amounts and wages.
+NUMBER_WORLDS: tuple[str, ...] = tuple(_NUMBER_WORLDS)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -31,8 +38,8 @@ class SyntheticData:
     ----------
     X : array of float64, shape (n, p)
         The covariates; z is not among them. NaN where a value is missing.
-    y, z : arrays of int64, shape (n,)
-        Label and sensitive attribute, 0 or 1.
+    y, z : arrays of shape (n,)
+        Label, 0 or 1, or a number; and the sensitive attribute, 0 or 1.
     feature_names, roles : tuples of str, length p
         Such as "indirect_3", "indirect". A safe column causes y and does not depend on z; an
         indirect one does both; a proxy depends on z and does not cause y; noise does neither.
@@ -42,12 +49,16 @@ class SyntheticData:
     propensity : array of float64, shape (n,)
         P(z=1|X).
     fair_score : array of float64, shape (n,)
-        (P(y=1|X,z=1) + P(y=1|X,z=0))/2. In the population its gap between the groups is
-        `explained`.
+        (P(y=1|X,z=1) + P(y=1|X,z=0))/2, or the same of the means of a number per exposure. In the
+        population its gap between the groups is `explained`.
     effects : TrueEffects
         The effects in the population, not in these rows.
     world : str
         The name of the world.
+    loss : str, default="log_loss"
+        The loss that suits y.
+    exposure : array of float64, shape (n,), optional
+        Where y is the total of an exposure, such as the claims of part of a year.
 
     Examples
     --------
@@ -56,7 +67,7 @@ class SyntheticData:
     """
 
     X: FloatArray
-    y: IntArray
+    y: NDArray[Any]
     z: IntArray
     feature_names: tuple[str, ...]
     roles: tuple[Role, ...]
@@ -65,6 +76,8 @@ class SyntheticData:
     fair_score: FloatArray
     effects: TrueEffects
     world: str
+    loss: str = "log_loss"
+    exposure: FloatArray | None = None
 
     def columns(self, role: Role) -> NDArray[np.intp]:
         """Return the positions in X of the columns with a role.
@@ -133,7 +146,7 @@ def make_world(
     *,
     random_state: int | np.random.Generator | None = None,
 ) -> SyntheticData:
-    """Draw rows from one of the `WORLDS`.
+    """Draw rows from one of the `WORLDS`, or of the `NUMBER_WORLDS`.
 
     Parameters
     ----------
@@ -159,6 +172,11 @@ def make_world(
           the propensities lie between .11 and .92, the direct effect is .10 on average. The roles
           say which of the two formulas a column is in. Rows repeat where `n_samples` is above
           48,842; another draw has rows with the same covariates, and other z and y
+        - "claims": claims of a part of a year, with that part as `exposure`, which is longer for
+          z=1. z adds about a third, by itself and through vehicle and region
+        - "severity": the amount of a claim
+        - "pure_premium": the amounts of all claims of a part of a year
+        - "wages": pay in a month, lower for z=1 by itself and through occupation and hours
     n_samples : int, default=10_000
         Number of rows, at least 1.
     random_state : int, numpy.random.Generator or None, default=None
@@ -173,8 +191,8 @@ def make_world(
     -----
     `propensity` and `fair_score` are exact. The effects are exact to twelve digits (quadrature; in
     "adult" sums over the 48,842 rows of the table, which are the population). Those of
-    "missing_by_group", "steps" and "wave" are quasi-random integrals over 2^17 points, with a
-    standard error below .0001.
+    "missing_by_group", "steps", "wave" and the worlds of numbers are quasi-random integrals over
+    2^17 points, with a standard error below .0001, or below .0001 of the mean of a number.
 
     Examples
     --------
@@ -186,7 +204,30 @@ def make_world(
     if random_state is not None and not isinstance(random_state, np.random.Generator):
         allowed = "random_state must be None, a non-negative int or a numpy.random.Generator"
         random_state = _whole_number(random_state, 0, allowed)
-    return _draw(_find_world(name), n_rows, np.random.default_rng(random_state))
+    rng = np.random.default_rng(random_state)
+    if name in _NUMBER_WORLDS:
+        return _draw_numbers(_NUMBER_WORLDS[name], n_rows, rng)
+    return _draw(_find_world(name), n_rows, rng)
+
+
+def _draw_numbers(world: NumberWorld, n_samples: int, rng: np.random.Generator) -> SyntheticData:
+    """Draw the rows of a world of numbers."""
+    X, z, _ = world.draw(n_samples, rng)
+    means, exposure = world.means(X), world.draw_exposure(z, rng)
+    return SyntheticData(
+        X=X,
+        y=world.noise(means[np.arange(n_samples), z], exposure, rng),
+        z=z,
+        feature_names=world.feature_names(),
+        roles=world.roles(),
+        coefficients=world.coefficients(),
+        propensity=world.propensity(X),
+        fair_score=means.mean(axis=1),
+        effects=world.effects(),
+        world=world.name,
+        loss=world.loss,
+        exposure=None if world.least_exposure is None else exposure,
+    )
 
 
 def _draw(world: AnyWorld, n_samples: int, rng: np.random.Generator) -> SyntheticData:
@@ -208,7 +249,7 @@ def _draw(world: AnyWorld, n_samples: int, rng: np.random.Generator) -> Syntheti
 
 
 def _find_world(name: str) -> AnyWorld:
-    one_of(name, WORLDS, "world")
+    one_of(name, (*WORLDS, *NUMBER_WORLDS), "world")
     return _WORLDS[name]
 
 

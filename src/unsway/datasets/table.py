@@ -34,16 +34,18 @@ class TabularData:
         Neither the label nor the sensitive attribute is among them.
     levels : mapping of str to tuple of str
         The levels of each categorical column, also those that do not occur in these rows.
-    y, z : arrays of int64, shape (n,)
-        Label and sensitive attribute, 0 or 1.
+    y, z : arrays of shape (n,)
+        Label, 0 or 1, or a number; and the sensitive attribute, 0 or 1.
     target, positive_target : str
-        What y is about, and what y = 1 stands for.
+        What y is about, and what y = 1 stands for, or what a number is counted per.
     sensitive, positive_sensitive : str
         What z is about, and what z = 1 stands for.
     sample_weight : array of float64, shape (n,), default=None
         How many people each row stands for; None means one.
     dropped_rows : int, default=0
         Rows of the file that could not be read and were left out.
+    exposure : array of float64, shape (n,), default=None
+        Where y is the total of an exposure, such as the claims of part of a year.
 
     Examples
     --------
@@ -55,7 +57,7 @@ class TabularData:
     name: str
     columns: Mapping[str, Column]
     levels: Mapping[str, tuple[str, ...]]
-    y: IntArray
+    y: NDArray[Any]
     z: IntArray
     target: str
     positive_target: str
@@ -63,6 +65,7 @@ class TabularData:
     positive_sensitive: str
     sample_weight: FloatArray | None = None
     dropped_rows: int = 0
+    exposure: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Refuse columns of another length, and categories outside their levels."""
