@@ -136,4 +136,4 @@ def test_the_chosen_model_is_as_fair_as_it_was_chosen_to_be(kind, seed):
     p = found.model(choice.strength).predict_proba(everyone.X)[:, 1]
     left = p[everyone.z == 1].mean() - p[everyone.z == 0].mean() - everyone.effects.explained
     allowed = max(epsilon, abs(choice.figures["direct_effect_left"]))
-    assert abs(left) <= allowed + 2 * choice.figures["direct_effect_left_se"]
+    assert abs(left) <= allowed + 3 * choice.figures["direct_effect_left_se"]

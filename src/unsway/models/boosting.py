@@ -100,9 +100,11 @@ class Boosting:
         return losses
 
     def _measure(self, margin: NDArray[Any]) -> tuple[Losses, Floats]:
-        margin = np.asarray(margin, dtype=np.float64)
-        scores, _ = self.validation.loss.mean(margin)
-        return self.validation.losses(margin), self.validation.penalty.statistics(scores)
+        margin, penalty = np.asarray(margin, dtype=np.float64), self.validation.penalty
+        losses = self.validation.losses(margin)
+        if not penalty.names:
+            return losses, np.empty(0)
+        return losses, penalty.statistics(self.validation.loss.mean(margin)[0])
 
     def snapshot(self) -> int:
         """Return the number of trees."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._typing import Floats, Index
 from ..core import Loss
 from ..core.derivatives import BoostingDerivatives
+from ..criteria import Plain
 from ..tables import CodedTable
 from .boosting import BoostedClassifier, Boosting
 from .engine import BoosterSettings, Derivatives, Engine, ModelFacts, PlacedRows, TreeShape
@@ -87,6 +88,9 @@ class XGBoost(Engine):
         if settings.own_objective:
             offset = train.rows.outcome.offset
             rows.set_info(label=train.rows.outcome.as_given())
+        elif isinstance(train.criterion.criterion, Plain):  # the log-loss alone is XGBoost's own
+            offset = 0.0
+            rows.set_info(label=train.rows.y)
         grower = XGBoostGrower(params, rows, others, own_offset=offset)
         return Boosting(grower, derivatives, validation.objective())
 
