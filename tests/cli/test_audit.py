@@ -129,10 +129,34 @@ def test_a_model_folder_scores_the_rows(tmp_path, file):
     found = []
     for place in (model, tmp_path / "s.parquet"):
         result = run(file, *ROLES, "--scores", place, "--no-effects", *FAST, "--quiet",
-                     "--json", tmp_path / "audit.json")  # fmt: skip
+                     "--allow-training-rows", "--json", tmp_path / "audit.json")  # fmt: skip
         assert result.exit_code == 0, result.output
         found.append(json.loads((tmp_path / "audit.json").read_text("utf-8")))
-    assert found[0] == found[1]
+    assert found[0]["metrics"] == found[1]["metrics"]
+    assert found[0]["training_rows"] == {"share": 1.0}
+    assert "The model was trained on 100% of these rows" in found[0]["verdict"]
+    assert found[1]["training_rows"] is None
+
+
+@pytest.mark.parametrize("engine", ["logistic", "xgboost"])
+def test_a_model_folder_refuses_its_training_rows_and_takes_others(tmp_path, file, engine):
+    model, fresh = tmp_path / "model", tmp_path / "fresh.parquet"
+    parquet.write_table(people(1), fresh)
+    fitted = CliRunner().invoke(app, [
+        "fit", str(file), *ROLES, "--drop", "weight,score,flat", "--engine", engine,
+        "--criterion", "parity", "-o", str(model), "--quiet",
+    ])  # fmt: skip
+    assert fitted.exit_code == 0, fitted.output
+    csv.write_csv(people(), tmp_path / "copy.csv")  # the same rows in another format
+    for seen in (file, tmp_path / "copy.csv"):
+        result = run(seen, *ROLES, "--drop", "score", "--scores", model, "--no-effects", *FAST)
+        assert isinstance(result.exception, ValueError)
+        assert "trained on 100% of these rows" in str(result.exception)
+        assert "--allow-training-rows" in str(result.exception)
+    result = run(fresh, *ROLES, "--scores", model, "--no-effects", *FAST,
+                 "--json", tmp_path / "audit.json")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "audit.json").read_text("utf-8"))["training_rows"]["share"] == 0
 
 
 def test_weights_count(tmp_path, file, table):

@@ -51,6 +51,7 @@ def test_low_memory_writes_the_same_model_and_figures(table, criterion, tmp_path
         cards.append({key: card[key] for key in card if key not in ("created", "files")})
         model = load_model_folder(tmp_path / name)
         scores.append(model.predict_proba(table)[:, 1])
+        assert model.share_trained_on(table) == 1
     np.testing.assert_allclose(scores[0], scores[1], rtol=0, atol=1e-6)
     assert cards[0].keys() == cards[1].keys()
     assert cards[0]["roles"] == cards[1]["roles"]

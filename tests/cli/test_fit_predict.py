@@ -157,7 +157,12 @@ def test_lightgbm_makes_the_round_trip(place, tmp_path):
     pytest.importorskip("lightgbm")
     pytest.importorskip("unsway.models.lightgbm")
     fit(place / "people.csv", tmp_path / "model", "--engine", "lightgbm")
-    assert sorted(os.listdir(tmp_path / "model")) == ["card.json", "card.md", "model.txt"]
+    assert sorted(os.listdir(tmp_path / "model")) == [
+        "card.json",
+        "card.md",
+        "model.txt",
+        "training_rows.json",
+    ]
     by_csv = predict(tmp_path / "model", place / "people.csv", tmp_path / "a.parquet")
     by_parquet = predict(tmp_path / "model", place / "people.parquet", tmp_path / "b.parquet")
     assert by_csv.equals(by_parquet)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from hashlib import sha256
 from importlib.util import find_spec
 
 import numpy as np
@@ -15,7 +16,6 @@ from contracts import rows_of
 from sklearn.linear_model import LogisticRegression
 
 import unsway
-from unsway.models import folder
 from unsway.models.features import Feature, align, features_of_table, one_hot
 from unsway.models.folder import (
     TrainingRoles,
@@ -278,7 +278,7 @@ def test_a_model_the_engine_cannot_read_is_refused_in_one_line(tmp_path):
     path = save_model_folder(model, tmp_path / "model")
     (path / "model.json").write_bytes(b"{}")
     card = json.loads((path / "card.json").read_text())
-    card["files"]["model.json"] = {"bytes": 2, "sha256": folder.sha256(b"{}").hexdigest()}
+    card["files"]["model.json"] = {"bytes": 2, "sha256": sha256(b"{}").hexdigest()}
     (path / "card.json").write_text(json.dumps(card))
     with pytest.raises(ValueError, match=r"model\.json cannot be read by xgboost [0-9.]+$"):
         load_model_folder(path)
@@ -314,7 +314,12 @@ def test_an_empty_folder_is_filled_and_a_file_refused(logistic, tmp_path):
 
 
 def test_no_file_of_the_folder_is_a_pickle(saved):
-    assert sorted(os.listdir(saved)) == ["card.json", "card.md", "model.json"]
+    assert sorted(os.listdir(saved)) == [
+        "card.json",
+        "card.md",
+        "model.json",
+        "training_rows.json",
+    ]
     for name in ("card.json", "model.json"):
         json.loads((saved / name).read_text("utf-8"))
     assert (saved / "card.md").read_text("utf-8").startswith("# ")

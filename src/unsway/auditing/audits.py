@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._typing import Floats
@@ -16,6 +16,7 @@ from .comparisons import Comparison, comparison
 from .inputs import Settings, check_rows
 from .metrics import BETWEEN, PLACES, Key
 from .tables import Calibration, MetricTable, Table, measure_model, short, show, text_table
+from .training_rows import TrainingRows, check_training_rows
 from .words import plain_words
 
 #: Version of what `Audit.to_dict` holds.
@@ -47,6 +48,8 @@ class Audit:
         Name of the sensitive column.
     settings : mapping
         How the audit was made.
+    training_rows : TrainingRows or None
+        How many of the rows the model was trained on; None where the model was not given.
     """
 
     metrics: MetricTable
@@ -59,6 +62,7 @@ class Audit:
     classes: tuple[str, ...]
     sensitive_name: str | None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    training_rows: TrainingRows | None = None
 
     @property
     def thresholds(self) -> tuple[float, ...]:
@@ -100,6 +104,7 @@ class Audit:
             "calibration": self.calibration.table.to_records(),
             "causal": self.causal and self.causal.to_dict(),
             "missing": self.missing,
+            "training_rows": self.training_rows and vars(self.training_rows),
             "comparison": self.comparison and self.comparison.to_dict(),
             "settings": self.settings,
         }
@@ -129,6 +134,8 @@ def audit(
     *,
     sensitive_features: Any,
     X: Any = None,
+    model: Any = None,
+    allow_training_rows: bool = False,
     threshold: Any = 0.5,
     baseline: Any = None,
     sample_weight: Any = None,
@@ -166,6 +173,11 @@ def audit(
         z, with two levels.
     X : frame or array, optional
         Covariates, z not among them. Without it there is no causal part.
+    model : fitted estimator or SavedModel, optional
+        The model of ``y_pred``, if it is one of unsway with the columns of X: rows that it was
+        trained on are refused. It is asked for nothing else.
+    allow_training_rows : bool, default=False
+        Whether to audit rows that the ``model`` was largely trained on; the verdict then says so.
     threshold : float or list of float, default=0.5
         A row is selected when its score exceeds it.
     baseline : column of length n, optional
@@ -240,11 +252,15 @@ def audit(
     )
     given = {"y_pred": y_pred, **({} if baseline is None else {"baseline": baseline})}
     rows, scores = check_rows(y_true, given, sensitive_features, X, sample_weight, positive_level)
+    trained = None
+    if model is not None and X is not None:
+        trained = check_training_rows(model, X, allowed=allow_training_rows)
     missing, causal = why_no_effects(rows, cv), None
     if missing is None:
         degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
         causal = causal_audit(rows, scores, settings, score_model=score_model, degrees=degrees)
-    return _judge(rows, scores, settings, causal, missing, progress)
+    found = _judge(rows, scores, settings, causal, missing, progress)
+    return replace(found, training_rows=trained)
 
 
 def _judge(

@@ -49,6 +49,8 @@ def _sentences(found: Audit) -> Iterator[str]:
         data = found.causal.verdict
         yield TRUST[data.level]
         yield from (short(each.sentence, 240) for each in data.findings if not each.passed)
+    if found.training_rows is not None and found.training_rows.note is not None:
+        yield found.training_rows.note
 
 
 def _causal_sentences(causal: CausalAudit, group: str) -> Iterator[str]:

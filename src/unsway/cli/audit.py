@@ -11,6 +11,7 @@ import click
 
 from .._typing import Floats
 from ..auditing.audits import Audit, audit
+from ..auditing.training_rows import TrainingRows, check_training_rows
 from ..extras import load
 from ..files import write_atomically
 from ..models.folder import SavedModel, TrainingRoles, load_model_folder
@@ -21,7 +22,7 @@ from .console import note, say, steps
 from .flags import check_column, take_roles
 from .options import RoleFlags
 from .outputs import check_html, check_installed, places
-from .predict import predict_table, text_columns
+from .predict import model_columns, predict_table, text_columns
 from .table_files import SUFFIXES, plain_column, read_table, refuse_row_names
 
 #: The prefix of a column of the table that holds scores.
@@ -53,6 +54,12 @@ class Source:
                 "a column of FILE, or a .csv or .parquet file of scores"
             )
         return cls(flag, model=load_model_folder(path))
+
+    def training_rows(self, table: Any, *, allowed: bool) -> TrainingRows | None:
+        """Return how many rows of the table a model folder was trained on, or refuse them."""
+        if self.model is None:
+            return None
+        return check_training_rows(self.model, model_columns(self.model, table), allowed=allowed)
 
     def scores(self, table: Any) -> Floats:
         """Return one number per row of the table."""
@@ -94,6 +101,8 @@ class Source:
 @options.confidence
 @click.option("--max-rows-for-effects", type=click.IntRange(min=100), default=200_000,
               show_default=True, help="Estimate effects on at most so many rows.")  # fmt: skip
+@click.option("--allow-training-rows", is_flag=True,
+              help="Audit rows that the model was trained on, and say so.")  # fmt: skip
 @click.option("--no-effects", is_flag=True, help="Leave the causal part out.")
 @options.seed
 @options.jobs(1)
@@ -105,8 +114,8 @@ class Source:
 @options.quiet
 def audit_command(
     file: Path, flags: RoleFlags, scores: str, baseline: str | None, n_bootstrap: int,
-    no_effects: bool, output: Path | None, json_file: Path | None, csv_file: Path | None,
-    quiet: bool, **settings: Any,
+    no_effects: bool, allow_training_rows: bool, output: Path | None, json_file: Path | None,
+    csv_file: Path | None, quiet: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Judge a model by its scores of the rows of a CSV or Parquet FILE.
 
@@ -125,12 +134,15 @@ def audit_command(
     ):
         sources = [Source.of(scores, "--scores")]
         sources += [Source.of(baseline, "--baseline")] if baseline is not None else []
-        rows, roles, columns = read_rows(file, flags, sources)
+        rows, roles, columns, trained = read_rows(
+            file, flags, sources, allow_training_rows=allow_training_rows
+        )
         progress.next("Auditing")
         found = judge(
             rows, roles, columns, effects=not no_effects, n_bootstrap=n_bootstrap,
             progress=lambda *_: progress.next("Measuring resampled rows"), **settings,
         )  # fmt: skip
+        found = replace(found, training_rows=trained)
         progress.advance()
         write(found, output, json_file, csv_file)
     if not quiet:
@@ -140,9 +152,12 @@ def audit_command(
 
 
 def read_rows(
-    file: Path, flags: RoleFlags, sources: list[Source]
-) -> tuple[Rows, TrainingRoles, list[Floats]]:
-    """Return rows and roles of the table and the scores of each source, which are no covariates."""
+    file: Path, flags: RoleFlags, sources: list[Source], *, allow_training_rows: bool = False
+) -> tuple[Rows, TrainingRoles, list[Floats], TrainingRows | None]:
+    """Return rows and roles of the table and the scores of each source, which are no covariates.
+
+    Last comes how many of the rows the audited model was trained on, which the first source holds.
+    """
     own = [each.column for each in sources if each.column is not None]
     named = {flags.target: "--target", flags.weights: "--weights"}
     for name in own:
@@ -151,6 +166,7 @@ def read_rows(
     models = [each.model for each in sources if each.model is not None]
     table = read_table(file, as_text=[name for model in models for name in text_columns(model)])
     columns = [each.scores(table) for each in sources]
+    trained = sources[0].training_rows(table, allowed=allow_training_rows)
     for source, column in zip(sources, columns, strict=True):
         if len(column) != table.num_rows:
             raise ValueError(
@@ -159,7 +175,7 @@ def read_rows(
             )
     rows, roles = take_roles(table, replace(flags, drop=(*flags.drop, *own)))
     refuse_row_names(rows.X)
-    return rows, roles, columns
+    return rows, roles, columns, trained
 
 
 def judge(

@@ -60,14 +60,18 @@ def text_columns(model: SavedModel) -> list[str]:
     return [each.name for each in model.features if each.kind == "category"]
 
 
+def model_columns(model: SavedModel, table: Any) -> Any:
+    """Return the columns of a table that the model reads; all of them if one is missing."""
+    names = [each.name for each in model.features]
+    return plain_columns(table.select(names)) if set(names) <= set(table.column_names) else table
+
+
 def predict_table(model: SavedModel, table: Any) -> tuple[Floats, list[str]]:
     """Return the model's scores, and a note on each column with levels that training did not see.
 
     Other columns are ignored; the model raises if a column is missing.
     """
-    names = [each.name for each in model.features]
-    if set(names) <= set(table.column_names):
-        table = plain_columns(table.select(names))
+    table = model_columns(model, table)
     scores = model.predict_proba(table)[:, 1]  # raises first if a column is missing
     notes = [
         f"column {name!r}: {count:,} rows hold a level that training did not see"

@@ -20,6 +20,7 @@ from .regression import (
     explained_deviance,
     predictions,
 )
+from .row_fingerprint import share_trained_on
 from .training import number_loss_of, read_table, refit
 
 
@@ -115,6 +116,8 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         table = self.table_.code(read_table(self, X, reset=False))
         return np.asarray(self.engine.margin(self.booster_, table, self.n_jobs), dtype=np.float64)
+
+    share_trained_on = share_trained_on
 
     def predict(self, X: Any, exposure: Any = None) -> Floats:
         """Return the mean of each row: per unit of exposure, or for the exposure if it is given."""

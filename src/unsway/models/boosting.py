@@ -25,6 +25,7 @@ from .engine import BoosterSettings, Engine, Grower, params_of
 from .margins import class_probabilities, likelier_class, show_steps
 from .nuisances import EngineFitting
 from .objectives import check_learning_rate
+from .row_fingerprint import share_trained_on
 from .training import (
     Part,
     check_settings,
@@ -228,6 +229,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         table = self.table_.code(read_table(self, X, reset=False))
         return np.asarray(self.engine.margin(self.booster_, table, self.n_jobs), dtype=np.float64)
+
+    share_trained_on = share_trained_on
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row."""

@@ -86,6 +86,18 @@ def _faults(value: Any, fields: Mapping[str, type], owner: str) -> Iterator[str]
             yield f"{name!r} of {owner} is not {_KINDS[kind]}".replace(" of it ", " ")
 
 
+def read_checked(path: Path, expected: Mapping[str, Any]) -> bytes:
+    """Return the content of a file, or say how it differs from what was saved."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing: the model folder is not whole")
+    content = path.read_bytes()
+    if len(content) < expected["bytes"]:
+        raise ValueError(f"{path} is truncated: it has {len(content)} of {expected['bytes']} bytes")
+    if sha256(content).hexdigest() != expected["sha256"]:
+        raise ValueError(f"{path} has changed since it was saved: its checksum differs")
+    return content
+
+
 def check_checksum(card: Mapping[str, Any], path: Path) -> None:
     """Raise if a card has changed since it was saved; cards of old versions have no checksum."""
     if CHECKSUM in card and with_checksum(card)[CHECKSUM] != card[CHECKSUM]:

@@ -33,6 +33,7 @@ from .boosting import (
 )
 from .engine import BoosterSettings
 from .parquet import ParquetRows
+from .row_fingerprint import KeptKeys, RowFingerprint
 from .training import after_hold_out, criterion_of, fit_for, hold_out_rows, read_table
 from .xgboost import cuda_device, engine_params
 from .xgboost_rows import XGBoostGrower, name_options, training_matrix, xgboost
@@ -145,14 +146,16 @@ def _survey(
     """
     masks = np.zeros((2, files.n_rows), dtype=bool)
     codes, n_levels = rows.groups.codes, len(rows.groups.levels)
-    extremes = np.full((n_levels, 2, len(files.names)), -np.inf)
+    extremes, kept = np.full((n_levels, 2, len(files.names)), -np.inf), KeptKeys()
     for span, batch in files.batches():
+        kept.see(batch)
         matrix = files.matrix(model.table_, batch)
         np.maximum(extremes, level_extremes(matrix, codes[span], n_levels), out=extremes)
         whole = np.column_stack([matrix, rows.y[span], codes[span]])
         for number, share in enumerate(shares):
             keys = row_keys(whole, 2 * model.random_state + number)
             masks[number, span] = uniforms(keys) < share
+    model.training_rows_ = RowFingerprint.of_keys(kept)
     copies = find_copies(extremes)
     if len(copies):
         refuse_copy(files.names[copies[0]])

@@ -1,17 +1,18 @@
 """A model as a folder of open files: the engine's own format and a card that describes it.
 
 The folder contains no pickle and no row of the training table, and of the sensitive attribute only
-the names of its two levels. A saved model does not need that attribute.
+the names of its two levels. A saved model does not need that attribute. A keyed fingerprint of the
+training rows, without labels, tells whether a table to audit holds them.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from .card_check import (
     difference,
     logistic_content,
     logistic_difference,
+    read_checked,
     read_logistic,
     with_checksum,
 )
@@ -39,6 +41,7 @@ from .features import Feature, align, count_unseen, fill_numbers, one_hot, one_h
 from .lightgbm import LIGHTGBM
 from .logistic import Linear
 from .margins import class_probabilities
+from .row_fingerprint import TRAINING_ROWS, RowFingerprint, file_entry, read_fingerprint
 from .xgboost import XGBOOST
 
 #: The format that ``card.json`` names, and the version of its fields.
@@ -80,6 +83,8 @@ class SavedModel:
         What replaces a missing number of each feature; empty if it was trained without any.
     marked : tuple of str
         The features that had missing numbers in training.
+    training_rows : RowFingerprint or None
+        Knows the rows of the training again; None in a folder without it.
     """
 
     card: dict[str, Any]
@@ -89,6 +94,7 @@ class SavedModel:
     intercept: float = 0.0
     fill: dict[str, float] = field(default_factory=dict)
     marked: tuple[str, ...] = ()
+    training_rows: RowFingerprint | None = None
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row; the second is the positive one.
@@ -114,6 +120,15 @@ class SavedModel:
         if not self.fill:
             return one_hot(frame, self.features)[0]
         return fill_numbers(frame, self.features, self.fill, self.marked)
+
+    def share_trained_on(self, X: Any) -> float:
+        """Return which share of the rows the model was trained on, NaN where it cannot tell."""
+        if self.training_rows is None:
+            return math.nan
+        frame = align(X, self.features)
+        if self.coefficients is not None:  # it was fitted on these columns
+            frame = one_hot(frame, self.features, keep_missing=True)[0]
+        return self.training_rows.share_of(frame)
 
     def unseen(self, X: Any) -> dict[str, int]:
         """Return the number of rows with a level that was not in the training rows, by column."""
@@ -157,16 +172,16 @@ def save_model_folder(
     check_is_fitted(model)
     engine = engine_name(model)
     features = tuple(_features_of(model) if features is None else features)
-    content = _model_bytes(engine, model, features)
+    files = {MODEL_FILES[engine]: _model_bytes(engine, model, features)}
+    if hasattr(model, "training_rows_"):
+        files[TRAINING_ROWS] = model.training_rows_.to_bytes()
     card: dict[str, Any] = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions_of(engine),
         "engine": engine,
-        "files": {
-            MODEL_FILES[engine]: {"bytes": len(content), "sha256": sha256(content).hexdigest()}
-        },
+        "files": {name: file_entry(content) for name, content in files.items()},
         "roles": asdict(_roles_of(model) if roles is None else roles),
         "features": [asdict(feature) for feature in features],
         "criterion": _criterion_of(model),
@@ -175,8 +190,8 @@ def save_model_folder(
         "training": dict(training or {}),
     }
     text = json.dumps(with_checksum(card), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    files = {MODEL_FILES[engine]: content, CARD: text.encode()}
-    return write_folder_atomically(path, {**files, MARKDOWN: markdown_card(card).encode()})
+    files |= {CARD: text.encode(), MARKDOWN: markdown_card(card).encode()}
+    return write_folder_atomically(path, files)
 
 
 def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
@@ -185,7 +200,7 @@ def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
     if path.exists() and not path.is_dir():
         raise NotADirectoryError(f"{path} is a file; give the name of a folder")
     names = {each.name for each in path.iterdir()} if path.is_dir() else set()
-    foreign = sorted(names - {CARD, MARKDOWN, *MODEL_FILES.values()})
+    foreign = sorted(names - {CARD, MARKDOWN, TRAINING_ROWS, *MODEL_FILES.values()})
     if foreign or (names and CARD not in names):
         raise FileExistsError(
             f"{path} is no model folder: it holds {(foreign or sorted(names))[0]!r}; give another "
@@ -217,7 +232,7 @@ def load_model_folder(path: str | Path) -> SavedModel:
     path = Path(path)
     card = _read_card(path)
     engine, name = card["engine"], MODEL_FILES[card["engine"]]
-    content = _read_checked(path / name, card["files"][name])
+    content = read_checked(path / name, card["files"][name])
     features = tuple(
         Feature(each["name"], each["kind"], tuple(each["levels"])) for each in card["features"]
     )
@@ -236,7 +251,8 @@ def load_model_folder(path: str | Path) -> SavedModel:
             "saved model, or save the model again"
         )
     check_checksum(card, path / CARD)
-    return SavedModel(card=card, features=features, **learned)
+    known = read_fingerprint(path, card["files"])
+    return SavedModel(card=card, features=features, training_rows=known, **learned)
 
 
 # --- the engines ---------------------------------------------------------------------------------
@@ -374,15 +390,3 @@ def _read_card(path: Path) -> dict[str, Any]:
     if engine not in MODEL_FILES or MODEL_FILES[engine] not in card["files"]:
         raise ValueError(f"{path / CARD} is damaged: it knows no file of engine {engine!r}")
     return card
-
-
-def _read_checked(path: Path, expected: Mapping[str, Any]) -> bytes:
-    """Return the content of a file, or say how it differs from what was saved."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing: the model folder is not whole")
-    content = path.read_bytes()
-    if len(content) < expected["bytes"]:
-        raise ValueError(f"{path} is truncated: it has {len(content)} of {expected['bytes']} bytes")
-    if sha256(content).hexdigest() != expected["sha256"]:
-        raise ValueError(f"{path} has changed since it was saved: its checksum differs")
-    return content

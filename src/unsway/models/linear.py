@@ -25,6 +25,7 @@ from .regression import (
     explained_deviance,
     predictions,
 )
+from .row_fingerprint import share_trained_on
 from .training import number_loss_of, read_rows, refit
 
 
@@ -181,6 +182,8 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = fill_missing(self, read_numbers(self, X, reset=False))
         return np.asarray(X @ self.coef_ + self.intercept_)
+
+    share_trained_on = share_trained_on
 
     def predict(self, X: Any, exposure: Any = None) -> Floats:
         """Return the mean of each row: per unit of exposure, or for the exposure if it is given."""

@@ -23,6 +23,7 @@ from ..groups import Groups
 from ..rows import Rows
 from ..tables import holds_text
 from .margins import class_probabilities, likelier_class
+from .row_fingerprint import share_trained_on
 from .training import criterion_of, fit_for, read_rows, refit, strength_of
 
 #: Where the mean of fair targets can be, and no mean of y.
@@ -190,6 +191,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = fill_missing(self, read_numbers(self, X, reset=False))
         return np.asarray(X @ self.coef_[0] + self.intercept_[0])
+
+    share_trained_on = share_trained_on
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row."""

@@ -29,6 +29,7 @@ from ..folds import hold_out
 from ..outcome import Outcome, number_loss
 from ..rows import Rows
 from ..tables import EngineTable, check_table, take
+from .row_fingerprint import RowFingerprint
 
 if TYPE_CHECKING:
     from .engine import PlacedRows
@@ -166,6 +167,7 @@ def read_rows(
         read_outcome=_reader(loss, exposure),
     )
     model.sensitive_levels_ = rows.groups.levels
+    model.training_rows_ = RowFingerprint.of(rows.X)
     if loss is None:
         model.classes_ = rows.outcome.classes
     elif standardise:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..tables import EngineTable, check_table, row_count
+from .row_fingerprint import share_trained_on
 from .training import refit
 
 #: Levels a categorical column of scikit-learn's boosting may have; beyond, its codes are numbers.
@@ -100,6 +101,8 @@ class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
         """Check and fit."""
+
+    share_trained_on = share_trained_on
 
     @abstractmethod
     def fair_score(self, X: Any) -> Floats:

@@ -22,6 +22,7 @@ from ...tables import CodedTable
 from ..margins import class_probabilities, likelier_class, show_steps
 from ..objectives import check_learning_rate
 from ..replay import Replay
+from ..row_fingerprint import share_trained_on
 from ..training import (
     Part,
     check_settings,
@@ -257,6 +258,8 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         """Return the margin s of each row."""
         inputs = as_tensor(self.encode(X), self.module_)
         return np.asarray(margins(self.module_, inputs), dtype=np.float64)
+
+    share_trained_on = share_trained_on
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row."""
