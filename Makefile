@@ -51,6 +51,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/effects.py
 	$(BIN)/python benchmarks/frontier.py
 	$(BIN)/python benchmarks/known_truth.py
+	$(BIN)/python benchmarks/outcomes.py
+	$(BIN)/python benchmarks/outcome_rounds.py
 	$(BIN)/python benchmarks/real_data.py
 
 docs: $(VENV)/.docs

@@ -107,12 +107,7 @@ class Outcome:
         loss.check(values)
         if exposure is None:
             return cls(values=values, loss=loss)
-        exposure = read_numbers(exposure, "exposure", n_rows)
-        if not (exposure > 0).all():
-            raise ValueError(
-                f"exposure has {int((exposure <= 0).sum())} values that are zero or negative; "
-                "leave out rows without exposure"
-            )
+        exposure = read_exposure(exposure, n_rows)
         fractions = int((values % 1 != 0).sum()) if loss.name == "poisson" else 0
         if fractions:
             warnings.warn(
@@ -205,6 +200,23 @@ class Outcome:
         """Raise if a class has no row, or no weight, in this place."""
         if self.classes is not None:
             check_values_present(self.values, sample_weight, self.classes, place, "class")
+
+
+def read_exposure(exposure: Any, n_rows: int) -> Floats:
+    """Return the exposure of each row, or say what is wrong with it.
+
+    Examples
+    --------
+    >>> read_exposure([1, 0.5], 2).tolist()
+    [1.0, 0.5]
+    """
+    values = read_numbers(exposure, "exposure", n_rows)
+    if not (values > 0).all():
+        raise ValueError(
+            f"exposure has {int((values <= 0).sum())} values that are zero or negative; leave out "
+            "rows without exposure"
+        )
+    return values
 
 
 #: The losses of numbers by name.

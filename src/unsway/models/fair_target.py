@@ -83,11 +83,7 @@ class FairTargetClassifier(WrappedClassifier):
         self.positive_level = positive_level
 
     def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
-        criterion = criterion_of(self)
-        settings = getattr(criterion, "criterion", criterion)  # those of a fitted one
-        if not isinstance(settings, FairTarget):
-            raise TypeError(f"criterion must be a FairTarget; got {self.criterion!r}")
-        self.strength_ = choose_strength(criterion, self.strength)
+        criterion = fair_target_of(self)
         model = inner_classifier(self.estimator, sample_weight=1)
         X = read_table(self, X, reset=True)
         rows = read_rows(self, X, y, sensitive_features, sample_weight)
@@ -108,6 +104,16 @@ class FairTargetClassifier(WrappedClassifier):
         X = read_table(self, X, reset=False)
         scores = positive_probability(self.estimator_, X)
         return scores * (1 + 2 * self.stretch_) - self.stretch_
+
+
+def fair_target_of(model: Any) -> Any:
+    """Return the fair target of an estimator that takes no other criterion; note its strength."""
+    criterion = criterion_of(model)
+    settings = getattr(criterion, "criterion", criterion)  # those of a fitted one
+    if not isinstance(settings, FairTarget):
+        raise TypeError(f"criterion must be a FairTarget; got {model.criterion!r}")
+    model.strength_ = choose_strength(criterion, model.strength)
+    return criterion
 
 
 def _largest_excess(targets: Floats, weights: Floats | None) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
@@ -106,44 +106,61 @@ class MarginalizedClassifier(WrappedClassifier):
 
     def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
         check_choice(self.learner, "learner", LEARNERS)
-        stated = _check_pair(self.weights)
+        stated = check_pair(self.weights)
         model = inner_classifier(self.estimator, sample_weight)
         X = read_table(self, X, reset=True)
         rows = read_rows(self, X, y, sensitive_features, sample_weight)
-        self.weights_ = _prevalence(rows) if stated is None else stated
-        for fitted in ("estimator_", "estimators_"):
-            self.__dict__.pop(fitted, None)
-        labels = rows.outcome.as_given()
-        if self.learner == "single":
-            table = with_sensitive_column(X, rows.z)
-            self.estimator_ = fit_inner(model, table, labels, rows.weights)
-        else:
-            self._fit_separately(rows, labels, sample_weight)
-
-    def _fit_separately(self, rows: Rows, labels: NDArray[Any], sample_weight: Any) -> None:
-        groups = []
-        for code, level in enumerate(rows.groups.levels):
-            chosen = np.flatnonzero(rows.groups.codes == code)
-            group = rows.take(chosen)
-            place = f"the group of {show_value(level)}, which learner='separate' fits alone,"
-            group.outcome.check_present(group.weights, place)
-            groups.append((group.X, labels[chosen], group.weights))
-        self.estimators_ = tuple(
-            fit_inner(inner_classifier(self.estimator, sample_weight), *group) for group in groups
-        )
+        fit_levels(self, model, rows, stated)
 
     def fair_score(self, X: Any) -> Floats:
         """Return the score of each row, averaged over z."""
-        check_is_fitted(self)
-        X = read_table(self, X, reset=False)
-        if hasattr(self, "estimator_"):
-            by_level = [positive_probability(self.estimator_, all_rows(X, z)) for z in (0, 1)]
-        else:
-            by_level = [positive_probability(model, X) for model in self.estimators_]
-        return self.weights_[0] * by_level[0] + self.weights_[1] * by_level[1]
+        return average_levels(self, X, positive_probability)
 
 
-def _check_pair(weights: Any) -> tuple[float, float] | None:
+def fit_levels(model: Any, inner: Any, rows: Rows, stated: tuple[float, float] | None) -> None:
+    """Fit one model of (X, z), or one for each level of z, and keep them with their weights.
+
+    Parameters
+    ----------
+    model : estimator
+        What keeps them, with its ``learner``.
+    inner : estimator
+        A model that is not fitted.
+    rows : Rows
+        To fit on, with the outcome in the user's units.
+    stated : pair of float, optional
+        The weights of the levels; None for their shares of the rows.
+    """
+    model.weights_ = _prevalence(rows) if stated is None else stated
+    for fitted in ("estimator_", "estimators_"):
+        model.__dict__.pop(fitted, None)
+    given = rows.outcome.as_given()
+    if model.learner == "single":
+        table = with_sensitive_column(rows.X, rows.z)
+        model.estimator_ = fit_inner(inner, table, given, rows.weights)
+        return
+    groups = []
+    for code, level in enumerate(rows.groups.levels):
+        chosen = np.flatnonzero(rows.groups.codes == code)
+        group = rows.take(chosen)
+        place = f"the group of {show_value(level)}, which learner='separate' fits alone,"
+        group.outcome.check_present(group.weights, place)
+        groups.append((group.X, given[chosen], group.weights))
+    model.estimators_ = tuple(fit_inner(clone(inner), *group) for group in groups)
+
+
+def average_levels(model: Any, X: Any, predict: Callable[[Any, Any], Floats]) -> Floats:
+    """Return what the models of both levels predict for each row, averaged by their weights."""
+    check_is_fitted(model)
+    X = read_table(model, X, reset=False)
+    if hasattr(model, "estimator_"):
+        by_level = [predict(model.estimator_, all_rows(X, z)) for z in (0, 1)]
+    else:
+        by_level = [predict(inner, X) for inner in model.estimators_]
+    return model.weights_[0] * by_level[0] + model.weights_[1] * by_level[1]
+
+
+def check_pair(weights: Any) -> tuple[float, float] | None:
     """Return w₀ and w₁ as stated, or None where the training rows are to say."""
     if isinstance(weights, str):
         if weights == "prevalence":

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
 from .._typing import Floats
-from ..checks import read_numbers
 from ..core import Loss
-from ..outcome import Outcome
+from ..outcome import Outcome, read_exposure
 from ..rows import Rows
 from .training import number_loss_of
 
@@ -22,7 +21,8 @@ def check_rebalance(model: Any) -> bool:
     By default that of counts and amounts is, where something is taken out of them.
     """
     if model.rebalance is None:
-        return bool(model.strength_ > 0 and number_loss_of(model).link == "log")
+        strength = getattr(model, "strength_", 1.0)  # some take everything out
+        return bool(strength > 0 and number_loss_of(model).link == "log")
     if not isinstance(model.rebalance, bool):
         raise TypeError(f"rebalance must be True, False or None; got {model.rebalance!r}")
     return model.rebalance
@@ -48,12 +48,26 @@ def balancing_step(parts: Sequence[tuple[Rows, Floats]]) -> float:
     0.693147
     """
     loss = parts[0][0].outcome.loss
+    balance = balance_of_means([(rows, loss.mean(margin)[0]) for rows, margin in parts])
+    return float(np.log(balance)) if loss.link == "log" else balance
+
+
+def balance_of_means(parts: Sequence[tuple[Rows, Floats]]) -> float:
+    """Return the factor, or for numbers the difference, by which means reach the total.
+
+    Parameters
+    ----------
+    parts : sequence of pairs of Rows and array
+        Rows that have the total together, and the means of each.
+    """
     sums = np.zeros(3)
-    for rows, margin in parts:
+    for rows, means in parts:
         weights = np.ones(len(rows)) if rows.weights is None else rows.weights
-        sums += weights @ rows.y, weights @ loss.mean(margin)[0], weights.sum()
+        sums += weights @ rows.y, weights @ means, weights.sum()
     total, reached, weight = sums
-    return float(np.log(total / reached) if loss.link == "log" else (total - reached) / weight)
+    if parts[0][0].outcome.loss.link == "log":
+        return float(total / reached)
+    return float((total - reached) / weight)
 
 
 def balance_of(step: float, loss: Loss) -> float:
@@ -63,11 +77,15 @@ def balance_of(step: float, loss: Loss) -> float:
 
 def predictions(model: Any, margin: Floats, exposure: Any = None) -> Floats:
     """Return the means at these margins, per unit of exposure, or for the exposure if given."""
-    loss = number_loss_of(model)
-    means = np.asarray(loss.mean(margin)[0], dtype=np.float64)
+    means = number_loss_of(model).mean(margin)[0]
+    return for_exposure(np.asarray(means, dtype=np.float64), exposure)
+
+
+def for_exposure(means: Floats, exposure: Any = None) -> Floats:
+    """Return means per unit of exposure, or for the exposure if it is given."""
     if exposure is None:
         return means
-    return means * read_numbers(exposure, "exposure", len(means))
+    return means * read_exposure(exposure, len(means))
 
 
 def explained_deviance(

@@ -1,4 +1,4 @@
-"""What estimators around a scikit-learn classifier share: checks, fitting, tables with z."""
+"""What estimators around scikit-learn's models share: checks, fitting, tables with z."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
+from ..core import LogLoss, Loss
+from ..effects.families import trees_of
 from ..tables import EngineTable, check_table, row_count
 from .row_fingerprint import share_trained_on
 from .training import refit
@@ -40,24 +41,14 @@ class TableBoosting(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the table's levels and grow the trees."""
-        self.table_ = EngineTable.of(check_table(X))
-        matrix = self.table_.matrix(check_table(X))
-        self.known_ = ~np.isnan(matrix).all(axis=0)  # scikit-learn cannot bin an empty column
-        levels = np.array([len(self.table_.levels.get(name, ())) for name in self.table_.names])
-        self.model_ = HistGradientBoostingClassifier(
-            max_leaf_nodes=8,
-            early_stopping=False,
-            categorical_features=((levels > 0) & (levels <= MOST_LEVELS))[self.known_],
-            random_state=0,
-        ).fit(matrix[:, self.known_], y, sample_weight)
+        fit_trees(self, LogLoss(), X, y, sample_weight)
         self.classes_ = self.model_.classes_
         return self
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each row."""
         check_is_fitted(self)
-        matrix = self.table_.matrix(check_table(X, smallest=1))
-        return np.asarray(self.model_.predict_proba(matrix[:, self.known_]))
+        return np.asarray(self.model_.predict_proba(known_columns(self, X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most likely class of each row."""
@@ -67,6 +58,27 @@ class TableBoosting(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags
+
+
+def fit_trees(model: Any, loss: Loss, X: Any, y: Any, sample_weight: Any) -> None:
+    """Grow scikit-learn's trees of a loss on any table, and keep on a model how it was read."""
+    X = check_table(X)
+    model.table_ = EngineTable.of(X)
+    matrix = model.table_.matrix(X)
+    model.known_ = ~np.isnan(matrix).all(axis=0)  # scikit-learn cannot bin an empty column
+    levels = np.array([len(model.table_.levels.get(name, ())) for name in model.table_.names])
+    model.model_ = trees_of(
+        loss,
+        max_leaf_nodes=8,
+        early_stopping=False,
+        categorical_features=((levels > 0) & (levels <= MOST_LEVELS))[model.known_],
+        random_state=0,
+    ).fit(matrix[:, model.known_], y, sample_weight)
+
+
+def known_columns(model: Any, X: Any) -> Floats:
+    """Return a table as the trees of a model read it."""
+    return np.asarray(model.table_.matrix(check_table(X, smallest=1))[:, model.known_])
 
 
 class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -129,30 +141,32 @@ def inner_classifier(estimator: Any, sample_weight: Any = None) -> Any:
     """Return a fresh copy of the user's classifier, or of the default; refuse what cannot serve."""
     if estimator is None:
         return TableBoosting()
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(
-            f"estimator must be a scikit-learn classifier, such as LogisticRegression(); got "
-            f"{estimator!r}"
-        )
+    check_inner(estimator, "classifier, such as LogisticRegression()", sample_weight)
     if not hasattr(estimator, "predict_proba"):
         raise TypeError(
             f"{type(estimator).__name__} has no predict_proba, which the score is made of; use a "
             "classifier that has it, or wrap this one in CalibratedClassifierCV"
         )
+    return clone(estimator)
+
+
+def check_inner(estimator: Any, kind: str, sample_weight: Any = None) -> None:
+    """Raise unless this is an estimator, of this kind, that takes weights if there are some."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(f"estimator must be a scikit-learn {kind}; got {estimator!r}")
     if sample_weight is not None and not _takes_weights(estimator):
         raise TypeError(
             f"{type(_last_step(estimator)).__name__}.fit takes no sample_weight; leave the "
             "weights out or use another estimator"
         )
-    return clone(estimator)
 
 
-def fit_inner(model: Any, X: Any, labels: NDArray[Any], sample_weight: Floats | None) -> Any:
-    """Fit a classifier, passing the weights to the last step of a pipeline."""
+def fit_inner(model: Any, X: Any, y: NDArray[Any], sample_weight: Floats | None) -> Any:
+    """Fit an estimator, passing the weights to the last step of a pipeline."""
     last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
     weights = {} if sample_weight is None else {f"{last}sample_weight": sample_weight}
     with sklearn.config_context(enable_metadata_routing=False):  # nothing inside can request them
-        return model.fit(X, labels, **weights)
+        return model.fit(X, y, **weights)
 
 
 def positive_probability(model: Any, X: Any) -> Floats:
@@ -161,7 +175,7 @@ def positive_probability(model: Any, X: Any) -> Floats:
 
 
 def allows_missing(estimator: Any) -> bool:
-    """Return whether the classifier inside says that it takes NaN."""
+    """Return whether the estimator inside says that it takes NaN."""
     return estimator is None or bool(get_tags(estimator).input_tags.allow_nan)
 
 
