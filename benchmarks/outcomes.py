@@ -222,11 +222,12 @@ NOTES = (
     "RMSE to the fair means is over that of the same engine on oracle targets; below 1 the "
     "outcome models, which may smooth the targets, know more than the targets say. Direct effect "
     "left is in percent of the mean. Two bars for 40,000 rows: RMSE at most 1.05 (wages, claims) "
-    "or 1.10 (severity, pure_premium), and on average no more left, of either sign, than by the floor "
-    "and a tenth of what the blind model leaves. The distance from the floor is beside it: where "
-    "the floor is too flat, a model that leaves less than the floor is far from it. Mean ± standard error over the draws; test sets of "
-    f"{TEST_ROWS:,} rows. Averaged over z: the same engine on (X, z), its predictions averaged "
-    "over both levels. Reweighted: the engine with weights ½/P(z|X), cross-fitted.",
+    "or 1.10 (severity, pure_premium), and on average no more left, of either sign, than by the "
+    "floor and a tenth of what the blind model leaves. The distance from the floor is beside it: "
+    "where the floor is too flat, a model that leaves less than the floor is far from it. Mean ± "
+    f"standard error over the draws; test sets of {TEST_ROWS:,} rows. Averaged over z: the same "
+    "engine on (X, z), its predictions averaged over both levels. Reweighted: the engine with "
+    "weights ½/P(z|X), cross-fitted.",
 )
 
 
