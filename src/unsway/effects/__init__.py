@@ -6,6 +6,7 @@ from .curve import CURVES, EffectCurve, effect_curve
 from .estimate import Estimate
 from .estimation import INTERVALS, METHODS, direct_effect_left, estimate_effects
 from .fitting import HERE, Fitting
+from .gap_parts import PARTS, GapParts, ScoreCalibration
 from .influence import MEANINGS
 from .mean_field import MeanField, mean_field
 from .nuisance import CrossFit, Nuisances, TooFewRowsError
@@ -31,12 +32,14 @@ __all__ = [
     "INTERVALS",
     "MEANINGS",
     "METHODS",
+    "PARTS",
     "Balance",
     "CrossFit",
     "EffectCurve",
     "Effects",
     "Estimate",
     "Fitting",
+    "GapParts",
     "IllPosedSurrogateError",
     "MeanField",
     "Nuisances",
@@ -44,6 +47,7 @@ __all__ = [
     "OverlapWarning",
     "Propensity",
     "ScoreBasis",
+    "ScoreCalibration",
     "Sensitivity",
     "Surrogate",
     "SurrogateDesign",

@@ -163,7 +163,7 @@ def estimate_effects(
             "n_rows": len(rows),
             "n_clipped": nuisances.n_clipped,
         },
-        _explained=effects["explained"],
+        _means=effects,
         _rows=rows.with_table(None),
         _replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
     )

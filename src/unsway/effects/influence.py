@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Floats, Index
 from .nuisance import Nuisances
 from .surrogate import SurrogateDesign
 
@@ -59,10 +59,44 @@ class Mean:
     def __mul__(self, factor: float) -> Mean:
         return Mean(self.value * factor, self.influence * factor)
 
+    def times(self, other: Mean) -> Mean:
+        """Return the product of two estimates."""
+        moved = self.value * other.influence + other.value * self.influence
+        return Mean(self.value * other.value, moved)
+
     @property
     def se(self) -> float:
         """The standard error."""
-        return float(np.sqrt(np.mean(self.influence**2) / len(self.influence)))
+        return self.standard_error()
+
+    def standard_error(self, clusters: Index | None = None) -> float:
+        """Return the standard error; rows of one cluster may depend on each other."""
+        return float(np.sqrt(covariance(self.influence[:, None], clusters)[0, 0]))
+
+
+def covariance(influence: Floats, clusters: Index | None = None) -> Floats:
+    """Return the covariance of K means from each row's influence on them, of shape (n, K).
+
+    Rows are independent, or those of different clusters are: then what a cluster adds counts as one
+    number, and the sum is multiplied by C/(C−1) for C clusters.
+
+    Examples
+    --------
+    >>> twice = np.array([[1.0], [1.0], [-1.0], [-1.0]])  # two people, two rows each
+    >>> covariance(twice).item(), covariance(twice, np.array([0, 0, 1, 1])).item()
+    (0.25, 1.0)
+    """
+    n_rows, factor = len(influence), 1.0
+    if clusters is not None:
+        n_clusters = int(clusters.max()) + 1
+        sums = [np.bincount(clusters, column, n_clusters) for column in influence.T]
+        influence, factor = np.column_stack(sums), n_clusters / (n_clusters - 1)
+    return np.asarray(factor * (influence.T @ influence) / n_rows**2)
+
+
+def gap(values: Floats, z: Floats, weights: Floats) -> Mean:
+    """Return E[values|z=1] − E[values|z=0]."""
+    return Mean.average(values, weights * z) - Mean.average(values, weights * (1 - z))
 
 
 Effect = dict[str, Mean]

@@ -13,7 +13,8 @@ from ..checks import read_numbers
 from ..frames import Tabular, html_table
 from ..rows import Rows
 from .estimate import Estimate, resample
-from .influence import EFFECTS, MEANINGS, Mean
+from .gap_parts import GapParts, gap_parts
+from .influence import EFFECTS, MEANINGS, Mean, gap
 from .nuisance import Nuisances
 from .overlap import Overlap
 from .plots import plot_forest
@@ -53,8 +54,8 @@ class Effects(Tabular):
         The cross-fitted models' predictions.
     settings : mapping
         How the estimates were made.
-    _explained : Mean
-        The explained difference with its influence function.
+    _means : mapping of str to Mean
+        The effects with their influence functions.
     _rows : Rows
         The rows without their covariates.
     _replicates : array, or None
@@ -73,7 +74,7 @@ class Effects(Tabular):
     overlap: Overlap
     nuisances: Nuisances
     settings: Mapping[str, Any]
-    _explained: Mean
+    _means: Mapping[str, Mean]
     _rows: Rows
     _replicates: Floats | None
 
@@ -125,13 +126,8 @@ class Effects(Tabular):
         >>> left.low < 0 < left.high
         True
         """
-        p, rows = read_numbers(y_pred, "y_pred"), self._rows
-        if len(p) != len(rows):
-            raise ValueError(
-                f"y_pred has {len(p)} rows but the effects were estimated on {len(rows)}; score "
-                "the same rows"
-            )
-        left = _gap(p, rows) - self._explained
+        p, rows = self._scores(y_pred), self._rows
+        left = _gap(p, rows) - self._means["explained"]
         se = left.se
         if self._replicates is not None:  # the same resamples for the gap
             seed = self.settings["random_state"]
@@ -139,6 +135,49 @@ class Effects(Tabular):
             gaps = [_gap(p[drawn], rows.take(drawn)).value for drawn in draws]
             se = float(np.std(gaps - self._replicates, ddof=1))
         return Estimate.normal(left.value, se, self.settings["confidence"])
+
+    def gap_parts(self, y_pred: Any) -> GapParts:
+        """Return where the gap of a model's scores comes from, and their pass-through.
+
+        With f the fair score, D = (b−½)τ, r = z − b, products with overlap weights b(1−b) and P(·)
+        the mean given a score's rank, the scores are taken for q = P(f + κD + εr), the mixture that
+        the rank tells best. With λ the share it tells::
+
+            gap(q) = gap(f) + (λ−1)·gap(f) + λκ·gap(D) + λε·gap(r) + rest
+                     explained  sharpness    passed_on   z_itself
+
+        κ is the pass-through: 1 for a blind score f + D, 0 for the fair score f, in whatever
+        strictly increasing coding. The scores must be those of the same rows, and the effects those
+        on the labels, doubly robust. Intervals are by influence functions.
+
+        Examples
+        --------
+        >>> from unsway import estimate_effects, make_synthetic
+        >>> people = make_synthetic(4000, random_state=0)
+        >>> effects = estimate_effects(
+        ...     people.X, people.y, sensitive_features=people.z, max_extreme_share=1
+        ... )
+        >>> share = effects.gap_parts(people.fair_score).pass_through
+        >>> share.low < 0 < share.high < 1
+        True
+        """
+        p = self._scores(y_pred)
+        if not np.isfinite(self.nuisances.outcome).all():
+            raise ValueError(
+                "the effects were estimated without outcome models, which the parts of a gap need; "
+                "estimate them with method='doubly_robust'"
+            )
+        return gap_parts(p, self._rows, self.nuisances, self._means, self.settings["confidence"])
+
+    def _scores(self, y_pred: Any) -> Floats:
+        """Return scores of the same rows, or say what is wrong."""
+        p = read_numbers(y_pred, "y_pred")
+        if len(p) != len(self._rows):
+            raise ValueError(
+                f"y_pred has {len(p)} rows but the effects were estimated on {len(self._rows)}; "
+                "score the same rows"
+            )
+        return p
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         columns: dict[str, list[Any]] = {"effect": [*MEANINGS], "meaning": [*MEANINGS.values()]}
@@ -179,6 +218,4 @@ class Effects(Tabular):
 
 
 def _gap(scores: Floats, rows: Rows) -> Mean:
-    """Return E[p|z=1] − E[p|z=0] with its influence function."""
-    z, weights = rows.z, rows.mean_one_weights
-    return Mean.average(scores, weights * z) - Mean.average(scores, weights * (1 - z))
+    return gap(scores, rows.z, rows.mean_one_weights)
