@@ -21,7 +21,7 @@ import numpy as np
 import xgboost
 from tables import append_table, median_ratio, write_table
 
-from unsway.core import Distance, LogLoss, Objective, Penalty
+from unsway.core import Distance, LogLoss, Objective, Penalty, Poisson
 from unsway.models.cuda import CudaDerivatives, DeviceGrower
 from unsway.models.cuda_device import place_of
 from unsway.tables import CodedTable, EngineTable
@@ -30,9 +30,13 @@ COLUMNS, DEPTH, ETA, STRENGTH = 20, 6, 0.1, 0.9
 WARM, ROUNDS, REPEATS = 5, 25, 7
 POOLED = "built-in, pooled memory"
 PARAMS = {
-    "objective": "binary:logistic", "base_score": 0.5, "eta": ETA, "max_depth": DEPTH,
-    "device": "cuda", "disable_default_eval_metric": True,
+    "eta": ETA, "max_depth": DEPTH, "device": "cuda", "disable_default_eval_metric": True,
 }  # fmt: skip
+#: XGBoost's own objective of each loss, with a margin that starts at 0.
+BUILT_IN = {
+    "log_loss": {"objective": "binary:logistic", "base_score": 0.5},
+    "poisson": {"objective": "count:poisson", "base_score": 1.0, "max_delta_step": 0.7},
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,23 @@ class People:
     X: Any
     y: Any
     objectives: dict[str, Objective]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Parameters of XGBoost with its own objective of the same loss."""
+        loss = next(iter(self.objectives.values())).loss
+        return {**PARAMS, **BUILT_IN[loss.name]}
+
+
+def draw_counts(n: int) -> People:
+    """Draw rows with counts, and their fair targets."""
+    rng = cupy.random.default_rng(0)
+    X = rng.standard_normal((n, COLUMNS), dtype=np.float32)
+    z = (rng.random(n, dtype=np.float32) < _sigmoid(X[:, 0])).astype(np.float32)
+    mean = cupy.exp(0.3 * (X[:, 0] + X[:, 1]) + 0.4 * (z - 0.5))
+    y = rng.poisson(mean).astype(np.float32)
+    shift = (0.5 - z) * 0.4 * mean
+    return People(X, y, {"fair target": Objective(Poisson(), y, shift=shift)})
 
 
 def draw_people(n: int) -> People:
@@ -80,7 +101,8 @@ class Contest:
         table = EngineTable(tuple(f"column {k}" for k in range(COLUMNS)), {})
         self.place = place_of("cuda")
         rows, few = CodedTable(people.X, table), CodedTable(people.X[:1], table)
-        self.engine = DeviceGrower(PARAMS, rows, few, arrays=cupy, place=self.place)
+        self.params = people.params
+        self.engine = DeviceGrower(self.params, rows, few, arrays=cupy, place=self.place)
         self.engine._matrix.set_info(label=people.y)
         self.derivatives = {
             name: CudaDerivatives(objective, "adaptive", ETA)
@@ -91,7 +113,7 @@ class Contest:
         """Return a round with the built-in objective, its memory as a place has it."""
         place = nullcontext() if place is None else place
         with place:
-            booster = xgboost.Booster(PARAMS, cache=[self.engine._matrix])
+            booster = xgboost.Booster(self.params, cache=[self.engine._matrix])
 
         def boost() -> None:
             with place:
@@ -113,7 +135,7 @@ class Contest:
         """Return a round as ``xgboost.train(obj=…)`` goes: the margin takes the way by the host."""
         derivatives = self.derivatives[name].fork()
         matrix = self.engine._matrix
-        booster = xgboost.Booster(PARAMS, cache=[matrix])
+        booster = xgboost.Booster(self.params, cache=[matrix])
 
         def boost() -> None:
             margin = booster.predict(matrix, output_margin=True, training=True)
@@ -126,7 +148,8 @@ class Contest:
         """Return the seconds of a round, by contender, once for each repeat."""
         starts = {"built-in": self.built_in, POOLED: lambda: self.built_in(self.place)}
         starts |= {name: lambda name=name: self.fair(name) for name in self.derivatives}
-        starts["by the host"] = lambda: self.by_host("direct effect, K=2")
+        first = next(iter(self.derivatives))
+        starts["by the host"] = lambda: self.by_host(first)
         found: dict[str, list[float]] = {name: [] for name in starts}
         for _ in range(REPEATS):
             for name, start in starts.items():
@@ -167,12 +190,14 @@ def clock() -> float:
     return time.perf_counter()
 
 
-def measure(n: int) -> dict[str, Any]:
+def measure(n: int, draw: Callable[[int], People]) -> dict[str, Any]:
     """Return every contender's seconds at n rows."""
-    contest = Contest(draw_people(n))
+    people = draw(n)
+    contest = Contest(people)
     seconds = contest.seconds()
     used = cupy.cuda.runtime.memGetInfo()
     found = {"rows": n, "seconds": seconds, "parts_ms": contest.parts()}
+    found["loss"] = next(iter(people.objectives.values())).loss.name
     found["device_gb"] = round((used[1] - used[0]) / 1e9, 2)
     print(json.dumps(found), flush=True)
     return found
@@ -186,6 +211,7 @@ def table_rows(found: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         milliseconds = 1e3 * statistics.median(each)
         yield (
             f"{found['rows']:,}",
+            found["loss"].replace("_", "-"),
             name,
             f"{milliseconds:.2f}",
             *(f"{ratio:.2f}" for ratio in ratios),
@@ -196,12 +222,14 @@ def main() -> None:
     """Measure, and write the table and every number."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7, 5e7, 1e8])
+    parser.add_argument("--counts", type=float, nargs="*", default=[1e6, 1e7])
     parser.add_argument("--output", type=Path, default=Path(__file__).parent)
     given = parser.parse_args()
     found = []
-    for n in given.rows:
-        found.append(measure(int(n)))
-        cupy.get_default_memory_pool().free_all_blocks()
+    for draw, sizes in ((draw_people, given.rows), (draw_counts, given.counts)):
+        for n in sizes:
+            found.append(measure(int(n), draw))
+            cupy.get_default_memory_pool().free_all_blocks()
     (given.output / "gpu.json").write_text(json.dumps(found, indent=1))
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     write_table(
@@ -215,18 +243,22 @@ def main() -> None:
             "as our rounds have it. *By the host* is the way of `xgboost.train(obj=…)`, where "
             "margins leave the device.",
         ),
-        ("rows", "objective", "ms a round", "time", "pooled"),
+        ("rows", "loss", "objective", "ms a round", "time", "pooled"),
         [row for each in found for row in table_rows(each)],
         ("xgboost", "numpy"),
     )
     append_table(
         given.output / "gpu.md",
         "What a fair round is made of",
-        "The direct effect, milliseconds, the device synchronised after each part. What a tree "
-        "adds comes from XGBoost's predictor.",
-        ("rows", "what the last tree adds to the margins", "derivatives", "tree"),
+        "The first fair objective, milliseconds, the device synchronised after each part. What a "
+        "tree adds comes from XGBoost's predictor.",
+        ("rows", "loss", "what the last tree adds to the margins", "derivatives", "tree"),
         [
-            (f"{each['rows']:,}", *(f"{ms:.2f}" for ms in each["parts_ms"].values()))
+            (
+                f"{each['rows']:,}",
+                each["loss"].replace("_", "-"),
+                *(f"{ms:.2f}" for ms in each["parts_ms"].values()),
+            )
             for each in found
         ],
     )
