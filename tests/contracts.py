@@ -6,7 +6,9 @@ A new penalty is added to `CRITERIA`, new fair targets to `FAIR_TARGETS`, a new 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
@@ -123,6 +125,13 @@ class People:
     def repeated(self) -> People:
         """Return each row as often as its weight says."""
         return self.rows(np.repeat(np.arange(len(self.z)), self.weights.astype(int)))
+
+
+def size_of(model: Any) -> int:
+    """Return the bytes of a pickled model but for the fingerprint of its rows, which is bounded."""
+    bare = copy(model)
+    del bare.training_rows_
+    return len(pickle.dumps(bare))
 
 
 def rows_of(X: Any, y: Any, z: Any, weights: Any = None) -> Rows:

@@ -100,7 +100,7 @@ def test_effects_prints_no_code_of_a_name(place):
 
 def test_audit_prints_no_code_of_a_name(place, tmp_path):
     outputs = ["--json", str(tmp_path / f"a{CLEAR}.json"), "--csv", str(tmp_path / "a.csv")]
-    scores = ["--scores", f"model{CLEAR}", "--bootstrap", "0"]
+    scores = ["--scores", f"model{CLEAR}", "--bootstrap", "0", "--allow-training-rows"]
     text = said(run(place, "audit", *TABLE, *ROLES, *scores, *outputs))
     assert r"a\x1b[2J.json" in text
 

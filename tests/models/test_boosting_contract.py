@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import sklearn
-from contracts import ENGINES, each_engine, fair_target
+from contracts import ENGINES, each_engine, fair_target, size_of
 from scikit_learn_contract import (
     CHECKED,
     MakesUpSensitive,
@@ -204,7 +204,7 @@ def test_a_fitted_model_holds_nothing_as_long_as_the_data(engine, criterion):
     for n in (1_000, 8_000):
         data = make_synthetic(n, random_state=2)
         model = fitted(engine, data, X=frame_of(data), criterion=criterion)
-        sizes.append(len(pickle.dumps(model)))
+        sizes.append(size_of(model))
         arrays = [value for value in vars(model).values() if isinstance(value, np.ndarray)]
         assert max(map(np.size, arrays)) == data.X.shape[1]
     assert sizes[1] - sizes[0] < 7_000  # less than a byte a row

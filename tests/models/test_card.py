@@ -10,6 +10,7 @@ import pytest
 from unsway import FairLogisticRegression, Parity
 from unsway.models.card import MARKDOWN, markdown_card
 from unsway.models.folder import TrainingRoles, load_model_folder, save_model_folder
+from unsway.models.row_fingerprint import TRAINING_ROWS
 
 HOSTILE = '<script>alert(1)</script> | [x](javascript:1) `=cmd` "q"\n# h'
 
@@ -32,7 +33,12 @@ def saved(model, tmp_path):
 
 
 def test_a_saved_model_has_both_cards(saved):
-    assert {each.name for each in saved.iterdir()} == {"card.json", MARKDOWN, "model.json"}
+    assert {each.name for each in saved.iterdir()} == {
+        "card.json",
+        MARKDOWN,
+        "model.json",
+        TRAINING_ROWS,
+    }
     card = json.loads((saved / "card.json").read_text("utf-8"))
     assert (saved / MARKDOWN).read_text("utf-8") == markdown_card(card)
 

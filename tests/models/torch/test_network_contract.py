@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from contracts import fair_target
+from contracts import fair_target, size_of
 from scikit_learn_contract import (
     MakesUpSensitive,
     StopsOnTrainingRows,
@@ -102,7 +102,7 @@ def test_a_fitted_model_holds_nothing_as_long_as_the_data(criterion):
     sizes = []
     for n in (500, 4_000):
         data = make_synthetic(n, random_state=2)
-        sizes.append(len(pickle.dumps(fitted(data, criterion=criterion))))
+        sizes.append(size_of(fitted(data, criterion=criterion)))
     assert sizes[1] - sizes[0] < 3_500  # less than a byte a row
 
 
