@@ -14,7 +14,8 @@ from ..auditing.audits import Audit, audit
 from ..auditing.training_rows import TrainingRows, check_training_rows
 from ..extras import load
 from ..files import write_atomically
-from ..models.folder import SavedModel, TrainingRoles, load_model_folder
+from ..models.folder import TrainingRoles, load_model_folder
+from ..models.saved_model import SavedModel
 from ..report import write_audit_report
 from ..rows import Rows
 from . import options

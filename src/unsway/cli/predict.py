@@ -10,7 +10,8 @@ import numpy as np
 
 from .._typing import Floats
 from ..extras import load
-from ..models.folder import SavedModel, load_model_folder
+from ..models.folder import load_model_folder
+from ..models.saved_model import SavedModel
 from . import options
 from .console import note, say, steps
 from .flags import split_columns

@@ -30,6 +30,15 @@ _METRICS = {
     "accuracy": "accuracy",
     "label_gap": "gap of the labels, z = 1 minus z = 0",
     "score_gap": "gap of the scores, z = 1 minus z = 0",
+    "exposure": "exposure",
+    "mean_outcome": "mean of the target",
+    "mean_score": "mean prediction",
+    "deviance": "mean deviance",
+    "deviance_explained": "share of the deviance explained (D²)",
+    "rmse": "root mean squared error",
+    "gini": "Gini coefficient",
+    "actual_over_expected": "actual over expected",
+    "outcome_gap": "gap of the target, z = 1 minus z = 0",
 }
 
 
@@ -43,15 +52,6 @@ def markdown_card(card: Mapping[str, Any]) -> str:
     # Model card: hired
     """
     roles, training = card.get("roles") or {}, card.get("training") or {}
-    purpose = (
-        "A classifier trained so that the direct effect of a sensitive attribute on its scores is "
-        "removed."
-    )
-    if card.get("strength") == 0:
-        purpose = (
-            "A classifier trained on the labels as they are: at strength 0 nothing of what a "
-            "sensitive attribute does to its scores is removed."
-        )
     tables = (
         _settings("Model", _model(card)),
         _settings("Training data", _data(roles, training)),
@@ -60,7 +60,25 @@ def markdown_card(card: Mapping[str, Any]) -> str:
     )
     template = files(__package__).joinpath("card_template.md").read_text(encoding="utf-8")
     target = _text(roles.get("target") or "unnamed target")
-    return Template(template).substitute(target=target, purpose=purpose, tables="".join(tables))
+    return Template(template).substitute(
+        target=target, purpose=_purpose(card), tables="".join(tables)
+    )
+
+
+def _purpose(card: Mapping[str, Any]) -> str:
+    """Return what the model is, in a sentence."""
+    numbers = "outcome" in card
+    what, on = ("regressor", "numbers") if numbers else ("classifier", "labels")
+    scores = "predictions" if numbers else "scores"
+    if card.get("strength") == 0:
+        return (
+            f"A {what} trained on the {on} as they are: at strength 0 nothing of what a sensitive "
+            f"attribute does to its {scores} is removed."
+        )
+    return (
+        f"A {what} trained so that the direct effect of a sensitive attribute on its {scores} is "
+        "removed."
+    )
 
 
 def _model(card: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,9 +87,27 @@ def _model(card: Mapping[str, Any]) -> dict[str, Any]:
         "engine": card.get("engine"),
         "criterion": (card.get("criterion") or {}).get("name"),
         "strength λ": card.get("strength"),
+        **_outcome(card.get("outcome") or {}, card.get("roles") or {}),
         "created": card.get("created"),
         "made with": ", ".join(f"{name} {number}" for name, number in versions.items()),
         **(card.get("settings") or {}),
+    }
+
+
+def _outcome(outcome: Mapping[str, Any], roles: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model of numbers predicts, and whether its total is that of the target."""
+    if not outcome:
+        return {}
+    target = roles.get("target") or "the target"
+    unit = roles.get("exposure") or "exposure"
+    balance, log = outcome.get("balance"), outcome.get("loss") != "squared_error"
+    total = "as the training left it"
+    if balance is not None:
+        how = f"multiplied by {balance:.6g}" if log else f"raised by {balance:.6g}"
+        total = f"that of the training rows: predictions were {how}"
+    return {
+        "predictions": f"mean of {target}" + (f" per {unit}" if outcome["per_exposure"] else ""),
+        "total of the predictions": total,
     }
 
 
@@ -84,6 +120,7 @@ def _data(roles: Mapping[str, Any], training: Mapping[str, Any]) -> dict[str, An
         "z = 1 stands for": high,
         "z = 0 stands for": low,
         "weights": roles.get("weights"),
+        "exposure": roles.get("exposure"),
         "left out": ", ".join(map(str, roles.get("dropped") or ())),
         "rows": training.get("rows"),
     }

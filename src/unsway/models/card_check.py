@@ -9,9 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ..core import Loss
+from ..outcome import NUMBER_LOSSES
 from ..tables import MISSING
 from .engine import Engine
 from .features import Feature, one_hot_columns
+from .number_objectives import objective_name
 
 #: The field with the checksum of all other fields.
 CHECKSUM = "checksum"
@@ -65,6 +68,8 @@ def _card_faults(card: Mapping[str, Any]) -> Iterator[str]:
         yield "'sensitive_levels' in 'roles' are not two names"
     for name, file in card["files"].items():
         yield from _faults(file, {"bytes": int, "sha256": str}, f"the entry of file {name!r}")
+    if "outcome" in card:
+        yield from _outcome_faults(card["outcome"])
     for number, feature in enumerate(card["features"], 1):
         owner = f"feature {number} of {len(card['features'])}"
         yield from _faults(feature, _FEATURE, owner)
@@ -72,6 +77,17 @@ def _card_faults(card: Mapping[str, Any]) -> Iterator[str]:
             yield f"{owner} is of kind {feature['kind']!r}; there are 'number' and 'category'"
         if not _is_texts(feature["levels"]) or (feature["kind"] == "number" and feature["levels"]):
             yield f"the levels of {owner} are not those of a {feature['kind']}"
+
+
+def _outcome_faults(outcome: Any) -> Iterator[str]:
+    """Yield what is wrong with the outcome of a model of numbers."""
+    yield from _faults(outcome, {"loss": str}, "'outcome'")
+    if outcome["loss"] not in NUMBER_LOSSES:
+        yield f"the loss {outcome['loss']!r} is unknown"
+    power = outcome.get("power")
+    fits = outcome["loss"] == "tweedie" and _is_a(power, float) and 1 < power < 2
+    if not (fits or (power is None and outcome["loss"] != "tweedie")):
+        yield "'power' of 'outcome' is not that of the loss"
 
 
 def _faults(value: Any, fields: Mapping[str, type], owner: str) -> Iterator[str]:
@@ -111,14 +127,19 @@ def check_checksum(card: Mapping[str, Any], path: Path) -> None:
 
 
 def difference(
-    engine: Engine, booster: Any, content: bytes, features: Sequence[Feature]
+    engine: Engine,
+    booster: Any,
+    content: bytes,
+    features: Sequence[Feature],
+    loss: Loss | None = None,
 ) -> str | None:
-    """Return how a booster differs from the features of a card, or None if they agree."""
+    """Return how a booster differs from the loss and features of a card, or None if they agree."""
     facts, held = engine.facts(booster, content), engine.stored_name
+    objective = engine.objective if loss is None else objective_name(engine.name, loss)
     if facts.classes != 2:
         return f"the model has {facts.classes} classes, not 2"
-    if facts.objective != engine.objective:
-        return f"the model's objective is {facts.objective!r}, not {engine.objective!r}"
+    if facts.objective != objective:
+        return f"the model's objective is {facts.objective!r}, not {objective!r}"
     if facts.n_features != len(features):
         return f"the card names {len(features)} features and the model has {facts.n_features}"
     for position, feature in enumerate(features):
@@ -134,7 +155,7 @@ def difference(
 def logistic_content(
     weights: Sequence[float], intercept: float, features: Sequence[Feature], imputer: Any = None
 ) -> dict[str, Any]:
-    """Return a logistic regression as its file holds it.
+    """Return a linear model as its file holds it.
 
     ``fill`` has what replaces a missing number of each feature, if the model was trained on missing
     numbers; the coefficient of a number's level "(missing)" is then added where it is missing.

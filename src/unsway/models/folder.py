@@ -8,10 +8,9 @@ training rows, without labels, tells whether a table to audit holds them.
 from __future__ import annotations
 
 import json
-import math
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +20,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
-from .._typing import Floats
 from ..criteria import FairTarget
 from ..files import check_writable, write_folder_atomically
 from ..tables import EngineTable
@@ -37,20 +35,22 @@ from .card_check import (
     with_checksum,
 )
 from .engine import Engine
-from .features import Feature, align, count_unseen, fill_numbers, one_hot, one_hot_columns
+from .features import Feature, one_hot_columns
 from .lightgbm import LIGHTGBM
+from .linear import LinearNumbers
 from .logistic import Linear
-from .margins import class_probabilities
-from .row_fingerprint import TRAINING_ROWS, RowFingerprint, file_entry, read_fingerprint
+from .row_fingerprint import TRAINING_ROWS, file_entry, read_fingerprint
+from .saved_model import BOOSTERS, SavedModel, stored_loss
+from .training import loss_of
 from .xgboost import XGBOOST
 
 #: The format that ``card.json`` names, and the version of its fields.
 FORMAT, SCHEMA_VERSION = "unsway-model", 1
 CARD = "card.json"
-#: Name → the engine that grows the trees.
-BOOSTERS: dict[str, Engine] = {engine.name: engine for engine in (XGBOOST, LIGHTGBM)}
 #: Engine → the file of its model.
-MODEL_FILES = {engine.name: engine.model_file for engine in (Linear, XGBOOST, LIGHTGBM)}
+MODEL_FILES = {
+    engine.name: engine.model_file for engine in (Linear, LinearNumbers, XGBOOST, LIGHTGBM)
+}
 
 
 @dataclass(frozen=True)
@@ -63,76 +63,7 @@ class TrainingRoles:
     sensitive_levels: tuple[str, str] | None = None
     weights: str | None = None
     dropped: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class SavedModel:
-    """A model read from its folder; it needs the features, but not the sensitive attribute.
-
-    Parameters
-    ----------
-    card : dict
-        The content of ``card.json``.
-    features : tuple of Feature
-        The columns of the model, in order.
-    booster : optional
-        The engine's own model, or None for a logistic regression.
-    coefficients, intercept
-        The weights of a logistic regression, one per column of `one_hot` and per marked feature.
-    fill : dict
-        What replaces a missing number of each feature; empty if it was trained without any.
-    marked : tuple of str
-        The features that had missing numbers in training.
-    training_rows : RowFingerprint or None
-        Knows the rows of the training again; None in a folder without it.
-    """
-
-    card: dict[str, Any]
-    features: tuple[Feature, ...]
-    booster: Any = None
-    coefficients: Floats | None = field(default=None, repr=False)
-    intercept: float = 0.0
-    fill: dict[str, float] = field(default_factory=dict)
-    marked: tuple[str, ...] = ()
-    training_rows: RowFingerprint | None = None
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of both classes for each row; the second is the positive one.
-
-        Columns of a frame are matched by name: there may be others, in any order. An array must
-        have the features in their order.
-        """
-        return class_probabilities(self.decision_function(X))
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the margin of each row."""
-        frame = align(X, self.features)
-        if self.coefficients is not None:
-            matrix = self._columns_of(frame)
-            return np.asarray(matrix @ self.coefficients + self.intercept)
-        levels = {each.name: each.levels for each in self.features if each.kind == "category"}
-        table = EngineTable(tuple(each.name for each in self.features), levels)
-        margin = BOOSTERS[self.card["engine"]].margin(self.booster, table.code(frame))
-        return np.asarray(margin, dtype=np.float64)
-
-    def _columns_of(self, frame: Any) -> Floats:
-        """Return the columns that a logistic regression weighs."""
-        if not self.fill:
-            return one_hot(frame, self.features)[0]
-        return fill_numbers(frame, self.features, self.fill, self.marked)
-
-    def share_trained_on(self, X: Any) -> float:
-        """Return which share of the rows the model was trained on, NaN where it cannot tell."""
-        if self.training_rows is None:
-            return math.nan
-        frame = align(X, self.features)
-        if self.coefficients is not None:  # it was fitted on these columns
-            frame = one_hot(frame, self.features, keep_missing=True)[0]
-        return self.training_rows.share_of(frame)
-
-    def unseen(self, X: Any) -> dict[str, int]:
-        """Return the number of rows with a level that was not in the training rows, by column."""
-        return count_unseen(align(X, self.features), self.features)
+    exposure: str | None = None
 
 
 def save_model_folder(
@@ -144,17 +75,17 @@ def save_model_folder(
     training: Mapping[str, Any] | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write a fitted classifier as a folder, atomically.
+    """Write a fitted model as a folder, atomically.
 
     Parameters
     ----------
-    model : FairLogisticRegression, FairXGBClassifier or FairLGBMClassifier
-        Fitted.
+    model : FairXGBClassifier, FairLGBMClassifier, FairLogisticRegression, or a regressor
+        Fitted; of the regressors `FairXGBRegressor`, `FairLGBMRegressor`, `FairLinearRegressor`.
     path : path
         The folder. It must be new or empty, or with ``overwrite`` a model folder.
     features : sequence of Feature, optional
-        The columns of X; by default those that the model knows. A logistic regression fitted on
-        the `one_hot` of a table needs the features of the table.
+        The columns of X; by default those that the model knows. A linear model fitted on the
+        `one_hot` of a table needs the features of the table.
     roles : TrainingRoles, optional
         The roles of the columns of the training table; by default the model's classes and
         sensitive levels.
@@ -189,6 +120,8 @@ def save_model_folder(
         "settings": _settings_of(model),
         "training": dict(training or {}),
     }
+    if loss_of(model) is not None:
+        card["outcome"] = _outcome_of(model, card["roles"])
     text = json.dumps(with_checksum(card), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     files |= {CARD: text.encode(), MARKDOWN: markdown_card(card).encode()}
     return write_folder_atomically(path, files)
@@ -237,13 +170,13 @@ def load_model_folder(path: str | Path) -> SavedModel:
         Feature(each["name"], each["kind"], tuple(each["levels"])) for each in card["features"]
     )
     learned: dict[str, Any]
-    if engine == "logistic":
+    if engine not in BOOSTERS:
         stored = read_logistic(content, path / name)
         differs = logistic_difference(stored, features)
         learned = read_weights(stored, features)
     else:
         booster = _load_booster(BOOSTERS[engine], path / name)
-        differs = difference(BOOSTERS[engine], booster, content, features)
+        differs = difference(BOOSTERS[engine], booster, content, features, stored_loss(card))
         learned = {"booster": booster}
     if differs is not None:
         raise ValueError(
@@ -264,26 +197,27 @@ def engine_name(model: Any) -> str:
     if name not in MODEL_FILES:
         raise TypeError(
             f"{type(model).__name__} cannot be saved as a model folder; give a "
-            "FairLogisticRegression, FairXGBClassifier or FairLGBMClassifier"
+            "FairLogisticRegression, FairXGBClassifier or FairLGBMClassifier, or a regressor of "
+            "these engines"
         )
     return str(name)
 
 
 def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
     """Return the model in the format of its engine."""
-    if engine != "logistic":
+    if engine in BOOSTERS:
         content = BOOSTERS[engine].save(model.booster_)
-        differs = difference(BOOSTERS[engine], model.booster_, content, features)
+        differs = difference(BOOSTERS[engine], model.booster_, content, features, loss_of(model))
         if differs is not None:
             raise ValueError(f"the features are not those of the model: {differs}")
         return content
-    intercept = float(model.intercept_[0])
-    stored = logistic_content(model.coef_[0].tolist(), intercept, features, model.imputer_)
+    intercept = float(np.ravel(model.intercept_)[0])
+    stored = logistic_content(np.ravel(model.coef_).tolist(), intercept, features, model.imputer_)
     return (json.dumps(stored, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def read_weights(stored: Mapping[str, Any], features: Sequence[Feature]) -> dict[str, Any]:
-    """Return what a logistic regression learned, as `SavedModel` holds it."""
+    """Return what a linear model learned, as `SavedModel` holds it."""
     coefficients = stored["coefficients"]
     indicators = coefficients[len(one_hot_columns(features)) :]
     return {
@@ -328,10 +262,19 @@ def versions_of(engine: str | None) -> dict[str, str]:
 
 
 def _roles_of(model: Any) -> TrainingRoles:
-    reference, positive = model.sensitive_levels_
-    return TrainingRoles(
-        positive=str(model.classes_[1]), sensitive_levels=(str(reference), str(positive))
-    )
+    reference, group = model.sensitive_levels_
+    positive = str(model.classes_[1]) if hasattr(model, "classes_") else None
+    return TrainingRoles(positive=positive, sensitive_levels=(str(reference), str(group)))
+
+
+def _outcome_of(model: Any, roles: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model of numbers predicts."""
+    return {
+        "loss": model.loss,
+        "power": float(model.power) if model.loss == "tweedie" else None,
+        "per_exposure": bool(roles["exposure"] or model.per_exposure_),
+        "balance": model.balance_,
+    }
 
 
 def _criterion_of(model: Any) -> dict[str, Any]:

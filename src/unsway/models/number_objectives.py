@@ -65,6 +65,18 @@ def lightgbm_name(loss: Loss | None) -> str:
     return "binary sigmoid:1" if loss is None else _LIGHTGBM_NAMES[loss.name]
 
 
+def objective_name(engine: str, loss: Loss) -> str:
+    """Return what the model files of an engine call the objective of a loss of numbers.
+
+    Examples
+    --------
+    >>> from unsway.core import Poisson
+    >>> objective_name("xgboost", Poisson()), objective_name("lightgbm", Poisson())
+    ('count:poisson', 'poisson')
+    """
+    return (_XGBOOST_NAMES if engine == "xgboost" else _LIGHTGBM_NAMES)[loss.name]
+
+
 def _cap(settings: BoosterSettings) -> dict[str, Any]:
     """Return the largest step of a tree, unless the user has set one."""
     loss = settings.loss

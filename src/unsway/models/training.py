@@ -170,7 +170,9 @@ def read_rows(
     model.training_rows_ = RowFingerprint.of(rows.X)
     if loss is None:
         model.classes_ = rows.outcome.classes
-    elif standardise:
+        return rows
+    model.per_exposure_ = exposure is not None
+    if standardise:
         rows = replace(rows, outcome=rows.outcome.standardised(rows.weights))
     return rows
 

@@ -30,11 +30,11 @@ from ..files import check_writable, write_atomically
 from ..models.features import Feature
 from ..models.folder import (
     CARD,
-    SavedModel,
     TrainingRoles,
     load_model_folder,
     save_model_folder,
 )
+from ..models.saved_model import SavedModel
 from .inputs import differences
 from .measures import Point
 
