@@ -16,7 +16,8 @@ from click.testing import CliRunner
 
 from unsway import OverlapWarning, estimate_effects
 from unsway.cli.app import app
-from unsway.cli.effects import forest, parse_method
+from unsway.cli.commands.effects import parse_method
+from unsway.cli.effects import forest
 from unsway.cli.flags import RoleFlags, take_roles
 from unsway.cli.outputs import interrupts
 from unsway.cli.table_files import plain_columns

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unsway.auditing import audit
-from unsway.cli.demo import demo
+from unsway.cli.commands.demo import demo
 from unsway.datasets import load_adult
 from unsway.report import write_audit_report, write_frontier_report
 

@@ -9,15 +9,15 @@ import click
 
 from .. import __version__
 from ..extras import MissingExtraError
-from .audit import audit_command
+from .commands.audit import audit_command
+from .commands.demo import demo
+from .commands.effects import effects
+from .commands.fit import fit
+from .commands.frontier import frontier
+from .commands.predict import predict
+from .commands.report import report
+from .commands.reproduce import reproduce
 from .console import fail, fail_usage, note, show_traceback
-from .demo import demo
-from .effects import effects
-from .fit import fit
-from .frontier import frontier
-from .predict import predict
-from .report import report
-from .reproduce import reproduce
 
 #: What a command raises for bad input; anything else is a bug and keeps its traceback.
 EXPECTED = (ValueError, TypeError, OSError, MissingExtraError)

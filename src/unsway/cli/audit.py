@@ -18,7 +18,6 @@ from ..models.folder import TrainingRoles, load_model_folder
 from ..models.saved_model import SavedModel
 from ..report import write_audit_report
 from ..rows import Rows
-from . import options
 from .console import note, say, steps
 from .flags import check_column, take_roles
 from .options import RoleFlags
@@ -88,31 +87,6 @@ class Source:
         return scores
 
 
-@click.command("audit")
-@options.table_with_roles
-@click.option("--scores", required=True, metavar="MODEL/|column:NAME|FILE",
-              help="A model folder, a column of FILE, or a .csv or .parquet file with the scores "
-              "of its rows in their order.")  # fmt: skip
-@click.option("--baseline", metavar="MODEL/|column:NAME|FILE", help="Scores to compare with.")
-@click.option("--threshold", type=click.FloatRange(0, 1), multiple=True, default=(0.5,),
-              show_default=True, help="Select scores above it; may be given again.")  # fmt: skip
-@click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=0), default=200,
-              show_default=True, metavar="N",
-              help="Resamples for the intervals of the metrics; 0: none.")  # fmt: skip
-@options.confidence
-@click.option("--max-rows-for-effects", type=click.IntRange(min=100), default=200_000,
-              show_default=True, help="Estimate effects on at most so many rows.")  # fmt: skip
-@click.option("--allow-training-rows", is_flag=True,
-              help="Audit rows that the model was trained on, and say so.")  # fmt: skip
-@click.option("--no-effects", is_flag=True, help="Leave the causal part out.")
-@options.seed
-@options.jobs(1)
-@click.option("-o", "--output", type=options.NEW_FILE,
-              help="Write the report as one HTML file.")  # fmt: skip
-@options.json_file
-@click.option("--csv", "csv_file", type=options.NEW_FILE,
-              help="Write the table of metrics to this file.")  # fmt: skip
-@options.quiet
 def audit_command(
     file: Path, flags: RoleFlags, scores: str, baseline: str | None, n_bootstrap: int,
     no_effects: bool, allow_training_rows: bool, output: Path | None, json_file: Path | None,

@@ -13,22 +13,15 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console, JustifyMethod
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
-from rich.text import Text
 
 from .outputs import interrupts
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+    from rich.progress import Progress
 
 #: Control characters, among them those of the terminal; format characters, among them those that
 #: turn the direction of text; halves of a character, as in file names that are not UTF-8; line and
@@ -96,6 +89,17 @@ class Steps:
 @contextmanager
 def steps(total: int, description: str, *, quiet: bool) -> Iterator[Steps]:
     """Show a progress bar on standard error, unless `quiet`; Ctrl-C is never lost inside."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -115,6 +119,10 @@ def show_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True
 ) -> None:
     """Print a table; the first column names the rows, the others hold numbers or text."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=Text(one_line(title)), title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
         justify: JustifyMethod = "right" if position and numbers else "left"
@@ -126,11 +134,17 @@ def show_table(
 
 def say(text: str) -> None:
     """Print a line."""
+    from rich.console import Console
+    from rich.text import Text
+
     Console(emoji=False).print(Text(visible(text)), soft_wrap=True)
 
 
 def note(text: str) -> None:
     """Print a line on standard error."""
+    from rich.console import Console
+    from rich.text import Text
+
     line = Text.assemble(("Note:", "yellow"), " ", visible(text))
     Console(stderr=True, emoji=False).print(line, soft_wrap=True)
 

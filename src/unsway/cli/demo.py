@@ -6,28 +6,16 @@ import tomllib
 from importlib.resources import files
 from pathlib import Path
 
-import click
-
 from .. import FairLogisticRegression, Frontier, frontier, make_synthetic
 from ..files import check_writable, write_atomically
 from ..paper.plots import plot_story, to_bytes
 from ..paper.story import Chapter, Story, tell_story
 from ..report import Figure, Page, Table, Text, write_frontier_report
-from . import options
 from .console import say, show_table, steps
 
 COLUMNS = ("model", "accuracy", "SPD", "score gap", "direct effect left", "distance to fair score")
 
 
-@click.command()
-@click.option("-o", "--output", type=options.NEW_FOLDER, default=Path("demo"), show_default=True,
-              help="Folder for report.html and story.html.")  # fmt: skip
-@click.option(
-    "--samples", "n_samples", type=click.IntRange(min=1_000), default=50_000, show_default=True
-)
-@click.option("--strength", type=float, default=0.9, show_default=True, help="λ of both penalties.")
-@options.seed
-@options.quiet
 def demo(output: Path, n_samples: int, strength: float, random_state: int, quiet: bool) -> None:
     """Train a blind model and three fair ones on data whose truth is known, and report on them."""
     report, page = (check_writable(output / name) for name in ("report.html", "story.html"))

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ..effects import INTERVALS, MEANINGS, METHODS, Balance, Effects, Estimate, Sensitivity
+from ..effects import MEANINGS, Balance, Effects, Estimate, Sensitivity
 from ..effects.plots import plot_curve
 from ..effects.study import Study, effects_of
 from ..files import write_atomically
@@ -20,45 +20,17 @@ from ..frames import plain
 from ..models.folder import TrainingRoles
 from ..paper.plots import to_bytes
 from ..rows import Rows
-from . import options
 from .console import Steps, note, one_line, say, show_table, steps
 from .flags import take_roles
-from .options import RoleFlags
+from .options import PICTURES, RoleFlags
 from .outputs import check_installed, places
 from .table_files import read_table, refuse_row_names
 
-#: The pictures of --plots, each as SVG and PNG.
-PICTURES, KINDS = ("forest", "curve", "balance", "overlap"), ("svg", "png")
+#: What each of --plots is written as.
+KINDS = ("svg", "png")
 WORST_COLUMNS, FOREST_WIDTH = 5, 56
 
 
-def parse_method(text: str) -> str:
-    """Return the method, written with hyphens or underscores, or raise with the known ones."""
-    name = text.lower().replace("-", "_")
-    if name not in METHODS:
-        known = ", ".join(each.replace("_", "-") for each in METHODS)
-        raise click.BadParameter(f"{text!r} is not one of {known}")
-    return name
-
-
-@click.command()
-@options.table_with_roles
-@click.option("--method", type=parse_method, default="doubly-robust", show_default=True,
-              metavar=f"[{'|'.join(each.replace('_', '-') for each in METHODS)}]")  # fmt: skip
-@click.option("--interval", type=click.Choice(INTERVALS),
-              help="[default: influence, or bootstrap where --bootstrap is given]")  # fmt: skip
-@click.option("--bootstrap", type=click.IntRange(min=2), metavar="N",
-              help="Replicates, every model fitted again in each. [default: 200]")  # fmt: skip
-@options.confidence
-@click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True,
-              help="Folds of the cross-fitting.")  # fmt: skip
-@options.allow_separation
-@options.seed
-@options.jobs(-1)
-@options.json_file
-@click.option("--plots", type=options.NEW_FOLDER, metavar="DIR",
-              help=f"Write pictures there: {', '.join(PICTURES)}, as SVG and PNG.")  # fmt: skip
-@options.quiet
 def effects(
     file: Path, flags: RoleFlags, interval: str | None, bootstrap: int | None,
     json_file: Path | None, plots: Path | None, quiet: bool, **settings: Any,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from .. import FairLGBMClassifier, FairLogisticRegression, FairXGBClassifier
 from .._typing import Floats, Index, Mask
 from ..core import Step
 from ..criteria import (
-    NORMS,
     DirectEffect,
     EqualizedOdds,
     EqualOpportunity,
@@ -36,7 +34,6 @@ from ..models.parquet import ParquetRows, column_names
 from ..models.training import fit_for, fit_held_out, hold_out_rows
 from ..rows import Rows
 from ..sweeps.measures import Part
-from . import options
 from .console import Steps, say, show_table, steps
 from .flags import Coded, code_column, code_roles, find_columns, take_roles
 from .options import RoleFlags
@@ -87,61 +84,6 @@ class Trained:
     features: tuple[Feature, ...] | None = None
 
 
-def parse_engine(text: str) -> str:
-    """Return the engine, or raise with the known ones, and with the reason against CatBoost."""
-    if text == "catboost":
-        raise click.BadParameter(
-            "CatBoost hands an objective at most 1,000 rows at a time, and the penalty needs all "
-            "of them; use xgboost or lightgbm"
-        )
-    if text not in ENGINES:
-        raise click.BadParameter(f"{text!r} is not one of {', '.join(ENGINES)}")
-    return text
-
-
-def parse_param(text: str) -> tuple[str, Any]:
-    """Return an engine parameter a user wrote as ``name=value``, numbers and true/false as such."""
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise click.BadParameter(f"{text!r} is not name=value")
-    try:
-        read = json.loads(value.lower() if value.lower() in ("true", "false") else value)
-    except ValueError:
-        read = value
-    return name.strip(), read if isinstance(read, (bool, int, float)) else value
-
-
-#: The options of the model.
-model_options = options.together(
-    click.option("--engine", type=parse_engine, default="xgboost", show_default=True,
-                 metavar=f"[{'|'.join(ENGINES)}]"),
-    click.option("--criterion",
-                 type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
-                 help="fair-target, unless a setting of the direct effect is given."),
-    click.option("--outcome-degree", type=click.IntRange(min=1), help="N1 of the direct effect."),
-    click.option("--effect-degree", type=click.IntRange(min=0), help="N2 of the direct effect."),
-    click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect."),
-    click.option("--param", "params", multiple=True, type=parse_param, metavar="NAME=VALUE",
-                 help="A parameter of the engine; may be given again."),
-    options.allow_separation,
-    options.seed,
-    click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine."),
-)  # fmt: skip
-
-
-@click.command()
-@options.table_with_roles
-@model_options
-@click.option("--strength", type=float, help="λ; 1 for fair targets and 0.9 for a penalty.")
-@click.option("-o", "--output", type=options.ANY_PATH, required=True,
-              help="Folder for the model.")  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Replace a model that is there.")
-@click.option(
-    "--low-memory",
-    is_flag=True,
-    help="Train from a Parquet FILE, or a folder of them, without holding its rows.",
-)
-@options.quiet
 def fit(
     file: Path, flags: RoleFlags, strength: float | None, output: Path, overwrite: bool,
     low_memory: bool, quiet: bool, **model: Any,

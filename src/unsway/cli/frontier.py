@@ -22,9 +22,8 @@ from ..rows import Rows
 from ..sweeps import Choice, Frontier, Point, Store
 from ..sweeps.inputs import check_inputs, check_strengths
 from ..sweeps.sweep import Sweep
-from . import options
 from .console import Steps, note, say, show_table, steps
-from .fit import make_classifier, model_options, one_hot_rows
+from .fit import make_classifier, one_hot_rows
 from .flags import take_roles
 from .options import RoleFlags
 from .outputs import check_installed
@@ -45,24 +44,6 @@ class OneHot:
         return one_hot(X, self.features, keep_missing=True)[0]
 
 
-@click.command()
-@options.table_with_roles
-@model_options
-@click.option("--strengths", type=options.parse_numbers, metavar="λ,λ,…",
-              help="0 to 1 by 0.05 for fair targets and 0 to 0.975 by 0.025 for a penalty; may "
-                   "grow from run to run.")  # fmt: skip
-@click.option("--test", "test_file", type=options.ANY_PATH,
-              help="A file of rows to judge by, with the same columns.")  # fmt: skip
-@click.option("--test-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.25,
-              show_default=True, help="Without --test: share of the rows to judge by.")  # fmt: skip
-@click.option("--cv", type=click.IntRange(min=2), help="Choose by this many folds.")
-@click.option("--choose", type=click.Choice(["knee"]), help="The knee, unless a limit is given.")
-@options.limits("Choose")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Strengths trained at a time, each in a process of its own.")  # fmt: skip
-@click.option("-o", "--output", type=options.ANY_PATH, required=True,
-              help="Folder for models and table; what is finished there is kept.")  # fmt: skip
-@options.quiet
 def frontier(
     file: Path, flags: RoleFlags, strengths: tuple[float, ...] | None, test_file: Path | None,
     test_fraction: float, cv: int | None, choose: str | None, max_direct_effect: float | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -11,6 +12,16 @@ from typing import Any
 import click
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+#: What the library offers, named here so that help and errors need none of its imports; a test
+#: compares these lists with the library's own.
+ENGINES = ("logistic", "xgboost", "lightgbm")
+GROUP_CRITERIA = ("parity", "equal-opportunity", "equalized-odds")
+NORMS = ("coefficient", "function")
+METHODS = ("doubly_robust", "surrogate", "weighting")
+INTERVALS = ("influence", "bootstrap")
+#: The pictures of ``unsway effects --plots``.
+PICTURES = ("forest", "curve", "balance", "overlap")
 
 #: Paths on the command line: an input, a file to write, a folder to write to.
 ANY_PATH = click.Path(path_type=Path)
@@ -111,3 +122,45 @@ def limits(verb: str, otherwise: str = "") -> Option:
         click.option("--max-accuracy-loss", type=click.FloatRange(min=0), metavar="δ",
                      help=f"{verb} the fairest strength that loses at most this{otherwise}."),
     )  # fmt: skip
+
+
+def parse_engine(text: str) -> str:
+    """Return the engine, or raise with the known ones, and with the reason against CatBoost."""
+    if text == "catboost":
+        raise click.BadParameter(
+            "CatBoost hands an objective at most 1,000 rows at a time, and the penalty needs all "
+            "of them; use xgboost or lightgbm"
+        )
+    if text not in ENGINES:
+        raise click.BadParameter(f"{text!r} is not one of {', '.join(ENGINES)}")
+    return text
+
+
+def parse_param(text: str) -> tuple[str, Any]:
+    """Return an engine parameter a user wrote as ``name=value``, numbers and true/false as such."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.BadParameter(f"{text!r} is not name=value")
+    try:
+        read = json.loads(value.lower() if value.lower() in ("true", "false") else value)
+    except ValueError:
+        read = value
+    return name.strip(), read if isinstance(read, (bool, int, float)) else value
+
+
+#: The options of the model.
+model_options = together(
+    click.option("--engine", type=parse_engine, default="xgboost", show_default=True,
+                 metavar=f"[{'|'.join(ENGINES)}]"),
+    click.option("--criterion",
+                 type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
+                 help="fair-target, unless a setting of the direct effect is given."),
+    click.option("--outcome-degree", type=click.IntRange(min=1), help="N1 of the direct effect."),
+    click.option("--effect-degree", type=click.IntRange(min=0), help="N2 of the direct effect."),
+    click.option("--norm", type=click.Choice(NORMS), help="Norm of the direct effect."),
+    click.option("--param", "params", multiple=True, type=parse_param, metavar="NAME=VALUE",
+                 help="A parameter of the engine; may be given again."),
+    allow_separation,
+    seed,
+    click.option("--threads", type=click.IntRange(min=1), help="Threads of the engine."),
+)  # fmt: skip

@@ -5,29 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from .._typing import Floats
 from ..extras import load
 from ..models.folder import load_model_folder
 from ..models.saved_model import SavedModel
-from . import options
 from .console import note, say, steps
 from .flags import split_columns
 from .outputs import places
 from .table_files import check_suffix, plain_columns, read_table, read_text, write_table
 
 
-@click.command()
-@click.argument("model", type=options.ANY_PATH)
-@click.argument("file", type=options.ANY_PATH)
-@click.option("-o", "--output", type=options.ANY_PATH, required=True,
-              help="A .csv or .parquet file for the scores.")  # fmt: skip
-@click.option("--column", default="score", show_default=True, help="Name of the scores.")
-@click.option("--keep", multiple=True, metavar="COLUMN,…",
-              help="Columns of FILE to write with the scores; may be given again.")  # fmt: skip
-@options.quiet
 def predict(
     model: Path, file: Path, output: Path, column: str, keep: tuple[str, ...], quiet: bool
 ) -> None:

@@ -5,23 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from ..files import check_writable
 from ..report import write_frontier_report
 from ..sweeps import Choice, Frontier
-from . import options
 from .console import note, say
 from .outputs import check_html
 
 
-@click.command()
-@click.argument("store", type=options.ANY_PATH)
-@click.option("-o", "--output", type=options.ANY_PATH, required=True,
-              help="The .html file.")  # fmt: skip
-@options.limits("Mark", "; without a limit, the knee is marked")
-@click.option("--title", help="What the report is about.")
-@options.quiet
 def report(
     store: Path, output: Path, title: str | None, quiet: bool, **limits: float | None
 ) -> None:

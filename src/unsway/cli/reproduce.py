@@ -8,63 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
-from ..core import check_strength
 from ..files import check_writable, write_atomically
 from ..paper import adult as adult_experiment
 from ..paper import credit as credit_experiment
 from ..paper.claims import Claim
 from ..paper.plots import plot_synthetic, plot_tabular, to_bytes
-from ..paper.synthetic import STRENGTHS, SyntheticExperiment, run_synthetic, spread
-from ..paper.tabular import ENGINES
-from . import options
+from ..paper.synthetic import SyntheticExperiment, run_synthetic, spread
 from .console import note, say, show_table, steps
 
 
-@click.group()
-def reproduce() -> None:
-    """Run the paper's experiments and draw its figures."""
-
-
-def parse_strengths(text: str) -> tuple[float, ...]:
-    """Return the strengths a user wrote as ``0,0.5,0.9``, in increasing order, each once."""
-    strengths = sorted(set(options.parse_numbers(text)))
-    try:
-        for strength in strengths:
-            check_strength(strength)
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r}: {error}") from None
-    return tuple(strengths)
-
-
-def sweep_options(folder: str) -> options.Option:
-    """Return a decorator that adds the options of every experiment to a command."""
-    return options.together(
-        click.option("-o", "--output", type=options.NEW_FOLDER, default=Path(folder),
-                     show_default=True, help="Folder for figure.svg and figure.png."),
-        click.option("--json", "json_file", type=options.NEW_FILE,
-                     help="Write every point of the sweep to this file."),
-        click.option("--strengths", type=parse_strengths, default=",".join(map(str, STRENGTHS)),
-                     metavar="λ,λ,…",
-                     help="Strengths λ, such as 0,0.5,0.9. [default: 0 to 0.975 by 0.025]"),
-        options.seed,
-        options.quiet,
-    )  # fmt: skip
-
-
-engine_options = options.together(
-    click.option("--engine", "engines", type=click.Choice(ENGINES), multiple=True, default=ENGINES,
-                 help="logistic or xgboost; both by default."),
-    click.option("--jobs", "n_jobs", type=click.IntRange(min=1), default=2, show_default=True,
-                 help="Boosted fits at a time, a thread each."),
-)  # fmt: skip
-
-
-@reproduce.command()
-@sweep_options("synthetic")
-@click.option("--samples", "n_samples", type=click.IntRange(min=1_000), default=1_000_000,
-              show_default=True, help="Rows to train on.")  # fmt: skip
 def synthetic(quiet: bool, strengths: tuple[float, ...], **settings: Any) -> None:
     """Sweep both penalties over λ with logistic regression on the synthetic data."""
     experiment = run_experiment(
@@ -75,9 +27,6 @@ def synthetic(quiet: bool, strengths: tuple[float, ...], **settings: Any) -> Non
         _show_descents(experiment)
 
 
-@reproduce.command()
-@sweep_options("adult")
-@engine_options
 def adult(**settings: Any) -> None:
     """Sweep over λ on UCI Adult, official split, sex being the sensitive attribute."""
     run_experiment(
@@ -87,13 +36,6 @@ def adult(**settings: Any) -> None:
     )  # fmt: skip
 
 
-@reproduce.command()
-@sweep_options("credit")
-@engine_options
-@click.option("--stand-in", "data", type=click.Choice(list(credit_experiment.LOADERS)),
-              default="pakdd", show_default=True)  # fmt: skip
-@click.option("--data", "path", type=click.Path(exists=True, path_type=Path),
-              help="File or folder of the data. [default: the folder in UNSWAY_DATA]")  # fmt: skip
 def credit(**settings: Any) -> None:
     """Sweep over λ on public credit data that stand in for the paper's private ones."""
     run_experiment(

@@ -1,0 +1,30 @@
+"""``unsway predict``: its options. The work is in ``cli/predict.py``, imported when it is run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .. import options
+
+
+@click.command(short_help="Score the rows of a table with a model folder.")
+@click.argument("model", type=options.ANY_PATH)
+@click.argument("file", type=options.ANY_PATH)
+@click.option("-o", "--output", type=options.ANY_PATH, required=True,
+              help="A .csv or .parquet file for the scores.")  # fmt: skip
+@click.option("--column", default="score", show_default=True, help="Name of the scores.")
+@click.option("--keep", multiple=True, metavar="COLUMN,…",
+              help="Columns of FILE to write with the scores; may be given again.")  # fmt: skip
+@options.quiet
+def predict(**given: Any) -> None:
+    """Score the rows of a CSV or Parquet FILE with the MODEL folder.
+
+    Columns are found by their names; others, also the target and the sensitive one, are ignored.
+    In a .csv file of scores, kept text that a spreadsheet would run as a formula (it begins with =,
+    +, -, @, a tab or a carriage return and is no number) gets an apostrophe before it.
+    """
+    from ..predict import predict as run
+
+    run(**given)
