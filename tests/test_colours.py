@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import unsway
 from unsway import audit, colours, make_synthetic, write_audit_report
+from unsway.groups import Grouping
 
 pytest.importorskip("matplotlib").use("Agg")
 pytest.importorskip("altair", reason="the report extra is not installed")
@@ -32,7 +33,7 @@ def found():
         people.fair_score,
         sensitive_features=np.array(NAMES)[people.z.astype(int)],
         X=people.X,
-        positive_level="men",
+        groups=Grouping(reference=NAMES[0]),
         n_bootstrap=0,
         cv=2,
         propensity_model=LogisticRegression(),

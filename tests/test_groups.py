@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from columns import TEXTS, each_column_of_numbers, each_column_of_text
 
-from unsway.groups import Groups, find_copies, level_extremes
+from unsway.groups import Grouping, Groups, find_copies, level_extremes
 
 
 def groups(name=None):
@@ -24,16 +24,16 @@ def test_zero_and_one_need_no_stated_level(column):
 
 @each_column_of_text
 def test_a_stated_level_becomes_one(column):
-    assert Groups.check(column, 3, positive_level="M").z.tolist() == [1.0, 0.0, 1.0]
-    assert Groups.check(column, 3, positive_level="F").z.tolist() == [0.0, 1.0, 0.0]
+    assert Groups.check(column, 3, groups=Grouping(reference="F")).z.tolist() == [1.0, 0.0, 1.0]
+    assert Groups.check(column, 3, groups=Grouping(reference="M")).z.tolist() == [0.0, 1.0, 0.0]
 
 
 def test_levels_name_zero_first():
-    assert Groups.check(TEXTS, 3, positive_level="F").levels == ("M", "F")
+    assert Groups.check(TEXTS, 3, groups=Grouping(reference="M")).levels == ("M", "F")
 
 
 def test_the_stated_level_may_turn_zero_and_one_around():
-    assert Groups.check([0, 1, 1], 3, positive_level=0).z.tolist() == [1.0, 0.0, 0.0]
+    assert Groups.check([0, 1, 1], 3, groups=Grouping(reference=1)).z.tolist() == [1.0, 0.0, 0.0]
 
 
 def test_true_counts_as_one():
@@ -43,7 +43,7 @@ def test_true_counts_as_one():
 
 
 def test_false_may_be_the_stated_level():
-    checked = Groups.check(np.array([True, False, True]), 3, positive_level=False)
+    checked = Groups.check(np.array([True, False, True]), 3, groups=Grouping(reference=True))
     assert checked.z.tolist() == [0.0, 1.0, 0.0]
 
 
@@ -53,8 +53,8 @@ def test_what_z_stands_beside_is_named():
 
 
 def test_the_level_of_each_row_is_given_back_as_the_user_wrote_it():
-    assert Groups.check(TEXTS, 3, positive_level="F").as_given().tolist() == TEXTS
-    assert Groups.check([5, 7, 5], 3, positive_level=5).as_given().tolist() == [5, 7, 5]
+    assert Groups.check(TEXTS, 3, groups=Grouping(reference="M")).as_given().tolist() == TEXTS
+    assert Groups.check([5, 7, 5], 3, groups=Grouping(reference=7)).as_given().tolist() == [5, 7, 5]
 
 
 def test_levels_weigh_the_same_in_the_fair_score_unless_told_otherwise():

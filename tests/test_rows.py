@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from unsway.groups import Grouping
 from unsway.outcome import Outcome
 from unsway.rows import Rows
 
@@ -16,7 +17,7 @@ each_library = pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRAR
 
 def check(X=None, y=HIRED, sex=SEX, **options):
     X = np.array(AGE)[:, None] if X is None else X
-    return Rows.check(X, y, sensitive_features=sex, positive_level="M", **options)
+    return Rows.check(X, y, sensitive_features=sex, groups=Grouping(reference="F"), **options)
 
 
 def ages(rows):

@@ -22,6 +22,7 @@ _HOMES = {
     "equalized_odds_difference": "auditing",
     "equalized_odds_ratio": "auditing",
     "fair_log_loss": "auditing",
+    "Grouping": "groups",
     "Rows": "rows",
     "DirectEffect": "criteria",
     "EqualOpportunity": "criteria",

@@ -19,6 +19,55 @@ from .tables import Column, columns, take
 _HEAD = 1_000
 
 
+@dataclass(frozen=True, kw_only=True)
+class Grouping:
+    """How a sensitive attribute is read: what its levels are compared with.
+
+    Estimators, effects, audits and sweeps take it as ``groups``.
+
+    Parameters
+    ----------
+    reference : optional
+        The level that the other is compared with, z = 0. By default 0 or False; of two levels with
+        other names it must be stated.
+
+    Examples
+    --------
+    >>> from unsway import FairLogisticRegression
+    >>> FairLogisticRegression(groups=Grouping(reference="Male"))
+    FairLogisticRegression(groups=Grouping(reference='Male'))
+    """
+
+    reference: Any = None
+
+    def choose_reference(self, levels: NDArray[Any]) -> Any:
+        """Return the reference among the levels of a column, or ask for it."""
+        known, stated = levels.tolist(), self.reference
+        shown = " and ".join(map(repr, known))
+        if stated is not None:
+            if stated not in known:
+                raise ValueError(
+                    f"reference={stated!r} is not a level of sensitive_features, which has {shown}"
+                )
+            return levels[known.index(stated)]
+        if known == [0, 1]:  # also False and True
+            return levels[0]
+        raise ValueError(
+            f"sensitive_features has the levels {shown}; state the one that the other is compared "
+            f"with: groups=Grouping(reference={known[0]!r}) or Grouping(reference={known[1]!r})"
+        )
+
+
+def check_grouping(groups: Any) -> Grouping:
+    """Return how a sensitive attribute is read, by default if nothing is stated."""
+    if not isinstance(groups, Grouping | None):
+        raise TypeError(
+            f"groups must be a Grouping, for instance groups=Grouping(reference={groups!r}); got "
+            f"{groups!r}"
+        )
+    return Grouping() if groups is None else groups
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Groups:
     """The level of the sensitive attribute in each row.
@@ -36,7 +85,7 @@ class Groups:
 
     Examples
     --------
-    >>> groups = Groups.check(["F", "M", "M"], 3, positive_level="M")
+    >>> groups = Groups.check(["F", "M", "M"], 3, groups=Grouping(reference="F"))
     >>> groups.names, groups.z.tolist(), groups.reference_weights
     (('F', 'M'), [0.0, 1.0, 1.0], (0.5, 0.5))
     """
@@ -57,7 +106,7 @@ class Groups:
         sensitive_features: Any,
         n_rows: int,
         *,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         beside: str = "X",
     ) -> Self:
         """Return a user's column as groups, or say what is wrong with it.
@@ -68,13 +117,14 @@ class Groups:
             Exactly two levels, no missing value.
         n_rows : int
             Rows it must have.
-        positive_level : optional
-            The level that counts as z = 1. 0/1 and booleans need none.
+        groups : Grouping, optional
+            How the column is read; see there for the default.
         beside : str, default="X"
             What has that many rows.
         """
         if sensitive_features is None:
             raise TypeError("sensitive_features is required: pass sensitive_features=z by name")
+        how = check_grouping(groups)
         array, name = read_column(sensitive_features, "sensitive_features")
         check_length(array, n_rows, "sensitive_features", beside)
         levels = distinct_values(array, "sensitive_features")
@@ -83,8 +133,8 @@ class Groups:
                 f"sensitive_features has {_describe(levels)}; exactly two are needed. Compare the "
                 "column with one level first, for instance z == 'Male'"
             )
-        group = _positive_level(levels, positive_level)
-        reference = levels[0] if levels[1] == group else levels[1]
+        reference = how.choose_reference(levels)
+        group = levels[1] if levels[0] == reference else levels[0]
         return cls(codes=(array == group).astype(np.uint8), levels=(reference, group), name=name)
 
     def __len__(self) -> int:
@@ -94,6 +144,11 @@ class Groups:
     def z(self) -> Floats:
         """The codes as floats: 0 for the reference and 1 for the group."""
         return self.codes.astype(np.float64)
+
+    @property
+    def grouping(self) -> Grouping:
+        """What reads `as_given`, or another column of the same levels, in the same way."""
+        return Grouping(reference=self.levels[0])
 
     def as_given(self) -> NDArray[Any]:
         """Return the level of each row, as the user wrote it."""
@@ -205,20 +260,3 @@ def _describe(levels: NDArray[Any]) -> str:
     if len(levels) == 1:
         return f"a single level, {show_value(levels[0])}"
     return f"{len(levels)} levels"
-
-
-def _positive_level(levels: NDArray[Any], stated: Any) -> Any:
-    known = levels.tolist()
-    shown = " and ".join(map(repr, known))
-    if stated is not None:
-        if stated not in known:
-            raise ValueError(
-                f"positive_level={stated!r} is not a level of sensitive_features, which has {shown}"
-            )
-        return levels[known.index(stated)]
-    if known == [0, 1]:  # also False and True
-        return levels[1]
-    raise ValueError(
-        f"sensitive_features has the levels {shown}; say which counts as z = 1 with "
-        f"positive_level={known[1]!r} or positive_level={known[0]!r}"
-    )

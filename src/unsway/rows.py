@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ._typing import Floats, Index
 from .checks import check_weights
 from .folds import canonical_order
-from .groups import Groups
+from .groups import Grouping, Groups
 from .outcome import Outcome
 from .tables import row_count, take
 
@@ -54,7 +54,7 @@ class Rows:
         *,
         sensitive_features: Any,
         sample_weight: Any = None,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         read_outcome: Callable[[Any, int], Outcome] = Outcome.labels,
     ) -> Self:
         """Return what a user handed in as checked rows, or say what is wrong before any work.
@@ -64,15 +64,15 @@ class Rows:
         """
         n_rows = row_count(X)
         outcome = read_outcome(y, n_rows)
-        groups = Groups.check(sensitive_features, n_rows, positive_level=positive_level)
+        sensitive = Groups.check(sensitive_features, n_rows, groups=groups)
         weights = check_weights(sample_weight, n_rows)
         if outcome.exposure is not None:
             weights = outcome.exposure if weights is None else weights * outcome.exposure
             outcome = replace(outcome, exposure=None)
-        rows = cls(X=X, outcome=outcome, groups=groups, weights=weights)
+        rows = cls(X=X, outcome=outcome, groups=sensitive, weights=weights)
         outcome.check_present(rows.weights, "y")
-        groups.check_present(rows.weights, "sensitive_features")
-        groups.refuse_in(X)
+        sensitive.check_present(rows.weights, "sensitive_features")
+        sensitive.refuse_in(X)
         return rows
 
     def __len__(self) -> int:

@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from unsway import estimate_effects, make_synthetic, make_world
 from unsway.auditing import Audit, audit
 from unsway.auditing.numbers import points
+from unsway.groups import Grouping
 
 HOSTILE = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0" + "x" * 5000 + "\u202eשלום")
 MODELS = {"propensity_model": LogisticRegression(), "outcome_model": LogisticRegression(),
@@ -286,7 +287,7 @@ def test_hostile_names_come_out_as_data(people):
         people.fair_score,
         sensitive_features=z,
         X=people.X,
-        positive_level=HOSTILE[1],
+        groups=Grouping(reference=HOSTILE[0]),
         n_bootstrap=0,
         **MODELS,
     )

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from unsway.auditing import audit, compare
+from unsway.groups import Grouping
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -39,8 +40,8 @@ def with_first(values, value):
         ({"sensitive_features": np.zeros(N)}, "sensitive_features has a single level"),
         ({"sensitive_features": Z[:-2]}, "sensitive_features has 58 rows but y_true has 60"),
         ({"sensitive_features": with_first(Z, np.nan)}, "sensitive_features has 1 missing"),
-        ({"sensitive_features": np.where(Z, "m", "f")}, "positive_level='m'"),
-        ({"positive_level": 7}, "positive_level=7 is not a level"),
+        ({"sensitive_features": np.where(Z, "m", "f")}, "reference='f'"),
+        ({"groups": Grouping(reference=7)}, "reference=7 is not a level"),
         ({"sample_weight": np.ones(N - 1)}, "sample_weight has 59 rows but y_true has 60"),
         ({"sample_weight": 1.0 - Z}, "sensitive level 1, but each has a sample_weight of zero"),
         ({"sample_weight": -np.ones(N)}, "negative"),

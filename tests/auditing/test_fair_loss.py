@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from unsway import FairLogLoss, OverlapWarning, estimate_effects, fair_log_loss, make_world
 from unsway.datasets import synthetic
 from unsway.effects import Nuisances
+from unsway.groups import Grouping
 
 LINEAR = {
     "outcome_model": LogisticRegression(max_iter=1000),
@@ -185,7 +186,7 @@ def test_within_cells_of_x_the_best_score_is_the_mean_of_the_target():
 def test_the_names_of_the_levels_do_not_matter():
     data, reference = people(), fitted()
     for z in (1 - data.z, np.where(data.z == 1, "a", "b")):
-        options = {} if z.dtype.kind == "i" else {"positive_level": "b"}
+        options = {} if z.dtype.kind == "i" else {"groups": Grouping(reference="a")}
         found = FairLogLoss.fit(data.y, sensitive_features=z, X=data.X, **LINEAR, **options)
         np.testing.assert_allclose(found.target, reference.target, atol=2e-4)
 

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression  # noqa: E
 from unsway import make_synthetic  # noqa: E402
 from unsway.auditing import audit  # noqa: E402
 from unsway.auditing.plots import plot_curves, plot_effects, plot_groups  # noqa: E402
+from unsway.groups import Grouping  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def found():
         people.fair_score,
         sensitive_features=z,
         X=people.X,
-        positive_level="$\\frac{",
+        groups=Grouping(reference="<b>" + "x" * 500),
         n_bootstrap=5,
         threshold=[0.3, 0.5, 0.7],
         propensity_model=LogisticRegression(),

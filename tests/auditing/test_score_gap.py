@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from unsway import score_gap, selection_rate_difference
+from unsway.groups import Grouping
 
 METRICS = [score_gap, selection_rate_difference]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
@@ -96,9 +97,9 @@ def test_the_container_does_not_matter(metric, container, rows):
 @every_metric
 def test_text_groups_need_a_stated_level(metric):
     words = ["Male", "Male", "Female", "Female"]
-    with pytest.raises(ValueError, match="positive_level='Male'"):
+    with pytest.raises(ValueError, match="reference='Male'"):
         metric(None, SCORES, sensitive_features=words)
-    stated = metric(None, SCORES, sensitive_features=words, positive_level="Male")
+    stated = metric(None, SCORES, sensitive_features=words, groups=Grouping(reference="Female"))
     assert stated == metric(None, SCORES, sensitive_features=Z)
 
 

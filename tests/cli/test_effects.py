@@ -23,6 +23,7 @@ from unsway.cli.outputs import interrupts
 from unsway.cli.table_files import plain_columns
 from unsway.effects import Estimate
 from unsway.extras import MissingExtraError
+from unsway.groups import Grouping
 
 N = 600
 EFFECTS = (
@@ -130,7 +131,7 @@ def test_the_json_holds_what_the_library_estimates(numbers):
         plain_columns(table.select(["age [x]", "job"])),
         np.array(table["hired"].to_pylist()) == YES,
         sensitive_features=table["sex"].to_pylist(),
-        positive_level=MALE,
+        groups=Grouping(reference=FEMALE),
     )
     for name in EFFECTS:
         assert numbers[name] == pytest.approx(getattr(found, name).to_dict(), rel=1e-9)

@@ -3,6 +3,7 @@ from click.testing import CliRunner
 
 from unsway import FairLogisticRegression, Parity, make_synthetic
 from unsway.cli.app import app
+from unsway.groups import Grouping
 from unsway.sweeps import frontier
 
 pytest.importorskip("altair", reason="the report extra is not installed")
@@ -15,7 +16,7 @@ def store(tmp_path_factory):
     z = [("women", "men")[int(value)] for value in people.z]
     path = tmp_path_factory.mktemp("sweep") / "store"
     frontier(
-        FairLogisticRegression(Parity(), positive_level="men"), people.X, people.y,
+        FairLogisticRegression(Parity(), groups=Grouping(reference="women")), people.X, people.y,
         sensitive_features=z, strengths=[0, 0.5, 0.9], effects=False, store=path,
     )  # fmt: skip
     return path

@@ -13,6 +13,7 @@ import unsway.distributed.dask as home
 from unsway import DirectEffect, FairXGBClassifier, Parity, Schedule
 from unsway.distributed import NuisanceSettings, Part, fit_here
 from unsway.distributed.dask import FairDaskXGBClassifier
+from unsway.groups import Grouping
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
@@ -138,10 +139,10 @@ def test_frames_with_words_and_gaps_are_trained_on_where_they_are(client, people
     table["sex"] = np.where(z == 1, "m", "f")
     frame = dd.from_pandas(table, npartitions=3)
     names = ["a", "b", "c", "d", "town"]
-    model = dask_model("direct effect", positive_level="m")
+    model = dask_model("direct effect", groups=Grouping(reference="f"))
     model.fit(frame[names], frame["hired"], sensitive_features=frame["sex"])
     part = Part(table[names], table["hired"], table["sex"])
-    one = fit_here(quick_model("direct effect", positive_level="m"), part)
+    one = fit_here(quick_model("direct effect", groups=Grouping(reference="f")), part)
     assert model.classes_.tolist() == ["no", "yes"]
     assert model.feature_names_in_.tolist() == names
     assert model.booster_.feature_names == names

@@ -24,6 +24,7 @@ from unsway.effects import Fitting, IllPosedSurrogateError, Nuisances, Surrogate
 from unsway.effects.conditional import fit_correction
 from unsway.effects.encoding import TableEncoder
 from unsway.folds import draws
+from unsway.groups import Grouping
 from unsway.models.engine import BoosterSettings
 from unsway.models.nuisances import EngineFitting
 from unsway.models.xgboost import XGBOOST
@@ -277,8 +278,8 @@ def frame_part(n_rows=4, **columns):
     return Part(table, np.arange(n_rows) % 2, np.arange(n_rows) // 2 % 2)
 
 
-def layout_of(*parts, positive_level=None):
-    return Layout.of(Facts.merge(map(Facts.of, parts)), positive_level)
+def layout_of(*parts, grouping=None):
+    return Layout.of(Facts.merge(map(Facts.of, parts)), grouping)
 
 
 def test_levels_are_those_of_all_parts():
@@ -328,11 +329,11 @@ def test_the_sensitive_column_is_refused_by_its_name():
         layout_of(part)
 
 
-def test_words_need_a_positive_level():
+def test_words_need_a_reference():
     part = Part(np.zeros((2, 1)), [0, 1], ["f", "m"])
-    with pytest.raises(ValueError, match="positive_level='m'"):
+    with pytest.raises(ValueError, match="reference='m'"):
         layout_of(part)
-    assert layout_of(part, positive_level="f").groups.levels == ("m", "f")
+    assert layout_of(part, grouping=Grouping(reference="m")).groups.levels == ("m", "f")
 
 
 def test_one_process_is_a_collective_of_its_own():

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from unsway.effects.balance import balance
 from unsway.effects.encoding import TableEncoder
 from unsway.effects.overlap import propensity_weights
+from unsway.groups import Grouping
 
 RNG = np.random.default_rng(3)
 Z = (RNG.random(300) < 0.4).astype(float)
@@ -216,7 +217,10 @@ def test_the_frame_has_a_row_per_line_and_weighting(backend):
 
 def test_the_repr_names_the_worst_column_of_each_weighting():
     found = balance(
-        X, sensitive_features=np.where(Z == 1, "m", "f"), propensity=B, positive_level="m"
+        X,
+        sensitive_features=np.where(Z == 1, "m", "f"),
+        propensity=B,
+        groups=Grouping(reference="f"),
     )
     text = repr(found)
     assert "z=1 (m) minus z=0 (f)" in text

@@ -15,6 +15,7 @@ from unsway.effects import fit_surrogate
 from unsway.effects.curve import CURVES, MIN_BIN_ROWS, effect_curve
 from unsway.effects.influence import augmented_effect
 from unsway.effects.nuisance import Nuisances
+from unsway.groups import Grouping
 
 PEOPLE = make_people(500)
 OPTIONS = {"propensity_model": KnownScore(), "outcome_model": LogisticRegression(), "cv": 2}
@@ -164,7 +165,7 @@ def test_turning_z_around_mirrors_the_curve(method):
     outcome = np.random.default_rng(0).uniform(0.2, 0.8, (500, 2))
     found = curve(method=method, nuisances=Nuisances(PEOPLE.b, outcome))
     turned = Nuisances(1 - PEOPLE.b, outcome[:, ::-1])
-    other = curve(method=method, nuisances=turned, positive_level=0)
+    other = curve(method=method, nuisances=turned, groups=Grouping(reference=1))
     assert_close(other.b[::-1], 1 - found.b, 1e-9)
     assert_close(other.estimate[::-1], -found.estimate, 1e-6)
     assert_close(other.se[::-1], found.se, 1e-6)

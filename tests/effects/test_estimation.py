@@ -19,6 +19,7 @@ from unsway.effects.encoding import TableEncoder
 from unsway.effects.estimation import METHODS, estimate_effects
 from unsway.effects.influence import EFFECTS
 from unsway.effects.nuisance import Nuisances
+from unsway.groups import Grouping
 
 LOGISTIC = LogisticRegression(max_iter=1000)
 PEOPLE = make_people(400)
@@ -137,7 +138,7 @@ def test_the_order_of_rows_does_not_matter(method):
 
 @each_method
 def test_turning_z_around_turns_signs_and_exchanges_the_groups(method):
-    found, other = effects(method=method), effects(method=method, positive_level=0)
+    found, other = effects(method=method), effects(method=method, groups=Grouping(reference=1))
     assert other.levels == (1.0, 0.0)
     for name, twin in TWINS.items():
         assert getattr(other, name).estimate == pytest.approx(
@@ -204,7 +205,7 @@ def test_every_kind_of_frame_gives_the_same_effects():
 def test_levels_and_labels_may_be_text():
     z = np.where(PEOPLE.z == 1, "Male", "Female")
     y = np.where(PEOPLE.y == 1, "yes", "no")
-    found = effects(y=y, z=z, positive_level="Male")
+    found = effects(y=y, z=z, groups=Grouping(reference="Female"))
     assert found.levels == ("Female", "Male")
     assert_close(numbers(found), numbers(effects()), 1e-12)
 

@@ -11,6 +11,7 @@ from unsway.effects.balance import balance
 from unsway.effects.estimate import Estimate
 from unsway.effects.overlap import overlap
 from unsway.effects.plots import plot_balance, plot_curve, plot_forest, plot_overlap
+from unsway.groups import Grouping
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -115,7 +116,9 @@ def test_the_mirrored_histogram_has_z1_above_and_z0_below():
 
 
 def test_the_histogram_draws_names_of_levels_with_dollars():
-    found = overlap(B, sensitive_features=np.where(Z == 1, "$a$", "b_$"), positive_level="$a$")
+    found = overlap(
+        B, sensitive_features=np.where(Z == 1, "$a$", "b_$"), groups=Grouping(reference="b_$")
+    )
     assert [text.get_text() for text in draw(plot_overlap(found)).texts] == [
         r"z=1 (\$a\$)",
         r"z=0 (b_\$)",

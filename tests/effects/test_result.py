@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from unsway.effects.estimation import estimate_effects
 from unsway.effects.influence import EFFECTS
+from unsway.groups import Grouping
 
 LOGISTIC = LogisticRegression(max_iter=1000)
 PEOPLE = make_people(400)
@@ -51,7 +52,7 @@ def test_effects_become_json():
 
 def test_the_printed_effects_name_the_levels_and_hold_every_number():
     z = np.where(PEOPLE.z == 1, "Male", "Female")
-    found = effects(z=z, positive_level="Male")
+    found = effects(z=z, groups=Grouping(reference="Female"))
     text = repr(found)
     assert text.startswith("Effects of Male against Female (doubly robust, 400 rows, 95% intervals")
     for name, each in found.estimates().items():
@@ -62,7 +63,7 @@ def test_the_printed_effects_name_the_levels_and_hold_every_number():
 
 def test_a_notebook_shows_levels_as_text_not_as_markup():
     z = np.where(PEOPLE.z == 1, "<b>M</b>", "F&G")
-    shown = effects(z=z, positive_level="<b>M</b>")._repr_html_()
+    shown = effects(z=z, groups=Grouping(reference="F&G"))._repr_html_()
     assert "<b>" not in shown
     assert "&lt;b&gt;M&lt;/b&gt; against F&amp;G" in shown
     assert shown.count("<tr>") == 1 + len(EFFECTS)

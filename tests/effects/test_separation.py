@@ -27,6 +27,7 @@ from unsway import (
 )
 from unsway.effects import Propensity, refuse_separating_columns
 from unsway.effects.separation import separation
+from unsway.groups import Grouping
 from unsway.tables import columns
 
 BOOSTERS = {"xgboost": FairXGBClassifier, "lightgbm": FairLGBMClassifier}
@@ -192,7 +193,9 @@ def test_the_refusal_holds_no_value_of_z_or_of_a_column():
     X, y, z = people()
     X["school"] = np.where(z == 1, "secret", "hidden") + np.array(list("ab"))[np.arange(len(z)) % 2]
     with pytest.raises(ValueError, match="'school'") as refused:
-        estimate_effects(X, y, sensitive_features=np.where(z == 1, "M", "F"), positive_level="M")
+        estimate_effects(
+            X, y, sensitive_features=np.where(z == 1, "M", "F"), groups=Grouping(reference="F")
+        )
     assert not any(word in str(refused.value) for word in ("secret", "hidden", "'M'", "'F'"))
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from unsway import estimate_effects
 from unsway.effects.study import Study, effects_of, effects_on
+from unsway.groups import Grouping
 from unsway.outcome import Outcome
 from unsway.rows import Rows
 
@@ -18,7 +19,7 @@ def rows():
     X = rng.normal(size=(N, 2))
     z = rng.random(N) < 1 / (1 + np.exp(-X[:, 0]))
     y = (X.sum(axis=1) + z + rng.normal(size=N) > 0).astype(int)
-    given = {"sensitive_features": np.where(z, "b", "a"), "positive_level": "b"}
+    given = {"sensitive_features": np.where(z, "b", "a"), "groups": Grouping(reference="a")}
     return Rows.check(X, y, read_outcome=Outcome.labels_or_numbers, **given)
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from unsway import DirectEffect, FairLogisticRegression, Parity
+from unsway.groups import Grouping
 
 N = 40
 rng = np.random.default_rng(0)
@@ -148,10 +149,10 @@ def test_the_number_of_missing_values_is_told():
         (replaced(Z, 3, np.inf, float), "sensitive_features has infinite values"),
         (
             np.where(Z, "Male", "Female"),
-            "has the levels 'Female' and 'Male'; say which counts as z = 1 with "
-            "positive_level='Male' or positive_level='Female'",
+            "has the levels 'Female' and 'Male'; state the one that the other is compared with: "
+            r"groups=Grouping\(reference='Female'\) or Grouping\(reference='Male'\)",
         ),
-        (Z + 1, "has the levels 1 and 2; say which counts as z = 1 with positive_level=2"),
+        (Z + 1, r"has the levels 1 and 2; .* groups=Grouping\(reference=1\)"),
         ("Male", "sensitive_features must be one column"),
     ],
     ids=[
@@ -199,13 +200,13 @@ def test_sensitive_features_are_given_by_name_only():
 @pytest.mark.parametrize(
     ("z", "level", "message"),
     [
-        (Z, 2, "positive_level=2 is not a level of sensitive_features, which has 0 and 1"),
-        (np.where(Z, "m", "f"), "M", "positive_level='M' is not a level .* has 'f' and 'm'"),
+        (Z, 2, "reference=2 is not a level of sensitive_features, which has 0 and 1"),
+        (np.where(Z, "m", "f"), "M", "reference='M' is not a level .* has 'f' and 'm'"),
     ],
     ids=["number", "text"],
 )
-def test_a_positive_level_that_does_not_occur_is_refused(z, level, message):
-    nothing_is_done(ValueError, message, z=z, positive_level=level)
+def test_a_reference_that_does_not_occur_is_refused(z, level, message):
+    nothing_is_done(ValueError, message, z=z, groups=Grouping(reference=level))
 
 
 def test_a_level_too_rare_for_the_folds_is_refused():
@@ -254,14 +255,16 @@ def test_a_column_of_x_that_equals_z_is_refused(copy, library):
 def test_the_text_column_itself_is_refused(name, dtype):
     sex = pd.Series(np.where(Z, "Male", "Female"), name=name, dtype=dtype)
     message = "X contains the sensitive .*'sex'"
-    nothing_is_done(ValueError, message, X=frame(sex=sex), z=sex, positive_level="Male")
+    nothing_is_done(
+        ValueError, message, X=frame(sex=sex), z=sex, groups=Grouping(reference="Female")
+    )
 
 
 def test_text_recoded_to_numbers_is_refused():
     table = frame(gender=np.where(Z, 2.0, 5.0))
     z = np.where(Z, "Male", "Female")
     message = "'gender' is the same as sensitive_features up to its coding"
-    nothing_is_done(ValueError, message, X=table, z=z, positive_level="Male")
+    nothing_is_done(ValueError, message, X=table, z=z, groups=Grouping(reference="Female"))
 
 
 def test_a_copy_in_an_array_is_named_by_its_position():

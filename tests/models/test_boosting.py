@@ -25,6 +25,7 @@ from unsway import (
 from unsway.criteria import FittedCriterion
 from unsway.effects import HERE
 from unsway.folds import hold_out
+from unsway.groups import Grouping
 
 # A propensity with one exact answer, whatever the order of the rows.
 EXACT = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
@@ -230,7 +231,7 @@ def test_missing_numbers_are_left_to_the_engine(engine, data):
 
 @each_engine
 def test_the_units_of_labels_and_groups_do_not_matter(engine, data):
-    model = engine.classifier(Parity(), schedule=SHORT, positive_level="m")
+    model = engine.classifier(Parity(), schedule=SHORT, groups=Grouping(reference="f"))
     model.fit(
         data.X,
         np.where(data.y, "yes", "no"),

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from unsway import DirectEffect, EqualOpportunity, Parity, Schedule
+from unsway.groups import Grouping
 
 N = 40
 rng = np.random.default_rng(0)
@@ -82,8 +83,8 @@ ROLES = {
     "z three levels": ({"z": np.arange(N) % 3}, ValueError, "3 levels; .*z == 'Male'"),
     "z short": ({"z": Z[:-1]}, ValueError, "sensitive_features has 39 rows but X has 40"),
     "z missing": ({"z": pl.Series([None, *Z[1:].tolist()])}, ValueError, "has 1 missing values"),
-    "z words": ({"z": np.where(Z, "m", "f")}, ValueError, "say which counts as z = 1 with posi"),
-    "z level": ({"positive_level": 2}, ValueError, "positive_level=2 is not a level"),
+    "z words": ({"z": np.where(Z, "m", "f")}, ValueError, "state the one that the other"),
+    "z level": ({"groups": Grouping(reference=2)}, ValueError, "reference=2 is not a level"),
     "weights short": ({"sample_weight": WEIGHTS[:-1]}, ValueError, "sample_weight has 39 rows"),
     "weights nan": ({"sample_weight": WEIGHTS * np.nan}, ValueError, "40 values that are NaN"),
     "weights negative": ({"sample_weight": -WEIGHTS}, ValueError, "40 negative values"),
@@ -343,7 +344,7 @@ EVAL_SETS = {
     "y": ((X, Y[:-1], Z), "in eval_set: y has 39 rows but X has 40"),
     "class": ((X, np.ones(N), Z), "in eval_set: y has a single class"),
     "z": ((X, Y, np.ones(N)), "in eval_set: sensitive_features has a single level"),
-    "level": ((X, Y, np.where(Z, "m", "f")), "in eval_set: positive_level=.* is not a level"),
+    "level": ((X, Y, np.where(Z, "m", "f")), "in eval_set: reference=.* is not a level"),
     "other level": ((X, Y, Z + 1), "eval_set has a sensitive level that the training rows"),
     "other label": ((X, Y + 1, Z), "eval_set has a label that the training rows have not"),
     "weights": ((X, Y, Z, -WEIGHTS), "in eval_set: sample_weight has 40 negative values"),

@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unsway import DirectEffect, Parity, Propensity, make_synthetic, make_world, score_gap
 from unsway.effects import fit_surrogate
+from unsway.groups import Grouping
 from unsway.models.corrected import DirectEffectCorrector
 
 exact = LogisticRegression(solver="newton-cholesky", C=1e6, tol=1e-12)
@@ -220,7 +221,11 @@ def test_the_estimator_passes_scikit_learns_check(estimator, check):
 
 def test_text_labels_and_levels_are_understood(data, fitted):
     y, z = np.array(["no", "yes"])[data.y], np.array(["F", "M"])[data.z]
-    model = clone(fitted).set_params(positive_level="M").fit(data.X, y, sensitive_features=z)
+    model = (
+        clone(fitted)
+        .set_params(groups=Grouping(reference="F"))
+        .fit(data.X, y, sensitive_features=z)
+    )
     assert model.classes_.tolist() == model.estimator_.classes_.tolist() == ["no", "yes"]
     assert model.sensitive_levels_ == ("F", "M")
     np.testing.assert_array_equal(model.fair_score(data.X), fitted.fair_score(data.X))

@@ -7,6 +7,7 @@ import pytest
 from contracts import rows_of
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
+from unsway.groups import Grouping
 from unsway.models import external
 from unsway.models.external import predict_rows
 from unsway.models.parquet import ParquetRows
@@ -186,7 +187,7 @@ def test_a_bad_column_is_refused_by_its_name(spoil, message, tmp_path, monkeypat
         ({}, {"drop": "gone"}, "there is no column 'gone'"),
         ({}, {"criterion_rows": 0}, "criterion_rows must be an integer of at least 1; got 0"),
         ({"params": {"tree_method": "exact"}}, {}, "trains with 'hist' alone"),
-        ({"positive_level": 7}, {}, "positive_level=7 is not a level"),
+        ({"groups": Grouping(reference=7)}, {}, "reference=7 is not a level"),
         ({}, {"sample_weight": "x0"}, "sample_weight column 'x0' has .* negative values"),
     ],
 )

@@ -42,6 +42,7 @@ from unsway import (
 )
 from unsway.effects import nuisance
 from unsway.folds import hold_out
+from unsway.groups import Grouping
 from unsway.models.fair_target import _two_copies
 from unsway.models.wrapping import TableBoosting
 
@@ -426,7 +427,11 @@ def test_the_estimator_passes_scikit_learns_check(estimator, check, monkeypatch)
 def test_text_labels_and_levels_are_understood(data):
     y, z = np.array(["no", "yes"])[data.y], np.array(["F", "M"])[data.z]
     numbers = fit(FairTargetClassifier(EXACT, criterion=fair_target()), data)
-    words = clone(numbers).set_params(positive_level="M").fit(data.X, y, sensitive_features=z)
+    words = (
+        clone(numbers)
+        .set_params(groups=Grouping(reference="F"))
+        .fit(data.X, y, sensitive_features=z)
+    )
     assert words.classes_.tolist() == ["no", "yes"]
     assert words.sensitive_levels_ == ("F", "M")
     np.testing.assert_array_equal(words.fair_score(data.X), numbers.fair_score(data.X))

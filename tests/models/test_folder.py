@@ -16,6 +16,7 @@ from contracts import rows_of
 from sklearn.linear_model import LogisticRegression
 
 import unsway
+from unsway.groups import Grouping
 from unsway.models.features import Feature, align, features_of_table, one_hot
 from unsway.models.folder import (
     TrainingRoles,
@@ -151,7 +152,9 @@ def test_the_card_tells_engine_versions_criterion_strength_and_roles(tmp_path):
     labels = np.where(y == 1, "yes", "no")
     groups = np.where(z == 1, "Male", "Female")
     criterion = unsway.DirectEffect(2, 1, norm="function")
-    model = FairLogisticRegression(criterion, strength=0.25, l2=0.01, positive_level="Male")
+    model = FairLogisticRegression(
+        criterion, strength=0.25, l2=0.01, groups=Grouping(reference="Female")
+    )
     model.fit(X[["age"]], labels, sensitive_features=groups)
     card = load_model_folder(save_model_folder(model, tmp_path / "m", training={"rows": N})).card
     assert (card["engine"], card["strength"], card["training"]) == ("logistic", 0.25, {"rows": N})

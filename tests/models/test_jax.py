@@ -23,6 +23,7 @@ from scipy.special import expit
 from unsway import DirectEffect, FairLogisticRegression, FairTarget, Parity, make_synthetic
 from unsway.core import Penalty
 from unsway.extras import MissingExtraError
+from unsway.groups import Grouping
 from unsway.models.jax import FairJaxLoss, fair_loss
 
 jax = pytest.importorskip("jax")
@@ -480,7 +481,7 @@ def test_the_loss_comes_from_tables_labels_and_weights_as_for_any_estimator():
         np.where(people.y == 1, "yes", "no"),
         sensitive_features=words,
         sample_weight=people.weights,
-        positive_level="m",
+        groups=Grouping(reference="f"),
     )
     expected = objective_at(Parity(), people, 0.9, people.weights)
     assert_close(loss(loss.init(), people.margin, people.y)[0], expected.value(people.margin), 1e-6)

@@ -27,6 +27,7 @@ from unsway import (
     selection_rate_difference,
 )
 from unsway.criteria import FittedCriterion
+from unsway.groups import Grouping
 
 # A propensity with one exact answer, whatever the order of the rows.
 EXACT = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
@@ -133,7 +134,7 @@ def test_the_units_of_the_columns_do_not_matter(data, criterion):
 
 @every_criterion
 def test_which_group_is_called_one_does_not_matter(data, criterion):
-    swapped = FairLogisticRegression(criterion, tol=1e-10, positive_level=0)
+    swapped = FairLogisticRegression(criterion, tol=1e-10, groups=Grouping(reference=1))
     swapped.fit(data.X, data.y, sensitive_features=data.z)
     assert_same_model(fit(data, criterion), swapped)
 
@@ -189,7 +190,9 @@ def test_text_labels_come_back_from_predict(data):
 
 def test_a_text_z_with_a_stated_level_gives_the_model_of_its_0_and_1(data):
     words = np.where(data.z == 1, "Male", "Female")
-    model = FairLogisticRegression(DirectEffect(propensity=EXACT), positive_level="Male", tol=1e-10)
+    model = FairLogisticRegression(
+        DirectEffect(propensity=EXACT), groups=Grouping(reference="Female"), tol=1e-10
+    )
     model.fit(data.X, data.y, sensitive_features=words)
     assert_same_model(fit(data, DirectEffect(propensity=EXACT)), model)
     assert model.sensitive_levels_ == ("Female", "Male")
@@ -213,7 +216,7 @@ def test_a_boolean_z_gives_the_model_of_its_0_and_1(data):
 )
 def test_every_kind_of_text_column_gives_the_same_model(z):
     data = make_synthetic(100, random_state=4)
-    model = FairLogisticRegression(Parity(), l2=0.1, positive_level="b")
+    model = FairLogisticRegression(Parity(), l2=0.1, groups=Grouping(reference="a"))
     model.fit(data.X, data.y, sensitive_features=z)
     plain = FairLogisticRegression(Parity(), l2=0.1)
     plain.fit(data.X, data.y, sensitive_features=np.arange(100) % 2)

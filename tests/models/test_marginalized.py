@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unsway import make_synthetic, make_world, score_gap
+from unsway.groups import Grouping
 from unsway.models.marginalized import LEARNERS, MarginalizedClassifier
 from unsway.models.wrapping import TableBoosting, with_sensitive_column
 
@@ -186,7 +187,9 @@ def test_the_estimator_passes_scikit_learns_check(estimator, check):
 
 def test_text_labels_and_levels_are_understood(data):
     y, z = np.array(["no", "yes"])[data.y], np.array(["F", "M"])[data.z]
-    model = MarginalizedClassifier(exact, positive_level="M").fit(data.X, y, sensitive_features=z)
+    model = MarginalizedClassifier(exact, groups=Grouping(reference="F")).fit(
+        data.X, y, sensitive_features=z
+    )
     coded = MarginalizedClassifier(exact).fit(data.X, data.y, sensitive_features=data.z)
     assert model.classes_.tolist() == ["no", "yes"]
     assert model.estimator_.classes_.tolist() == ["no", "yes"]

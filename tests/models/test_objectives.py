@@ -19,6 +19,7 @@ from contracts import (
 
 from unsway import Parity, make_synthetic
 from unsway.core import CURVATURES, diagonal
+from unsway.groups import Grouping
 
 RATE = 0.3
 
@@ -113,7 +114,7 @@ def test_words_for_labels_and_groups_will_do(engine, data):
         data.X.tolist(),
         np.where(data.y, "yes", "no"),
         sensitive_features=pd.Series(np.where(data.z, "m", "f")),
-        positive_level="m",
+        groups=Grouping(reference="f"),
         strength=0.5,
         learning_rate=RATE,
     )
@@ -145,7 +146,7 @@ def test_a_loop_over_other_rows_is_refused(engine, data):
         ({"sensitive_features": None}, TypeError, "sensitive_features is required"),
         ({"sensitive_features": [0, 1]}, ValueError, "sensitive_features has 2 rows but X has"),
         ({"sample_weight": [1.0]}, ValueError, "sample_weight has 1 rows but X has 1000"),
-        ({"positive_level": "m"}, ValueError, "positive_level='m' is not a level"),
+        ({"groups": Grouping(reference="f")}, ValueError, "reference='f' is not a level"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

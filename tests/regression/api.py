@@ -57,7 +57,10 @@ def berkeley_table() -> Any:
 
 def levels(data: Any) -> dict[str, Any]:
     """Return the setting that says which level of z is compared with the other."""
-    return {"positive_level": data.positive}
+    if data.positive is None:
+        return {}
+    other = next(level for level in np.unique(data.z).tolist() if level != data.positive)
+    return {"groups": unsway.Grouping(reference=other)}
 
 
 def roles(data: Any, weighted: bool) -> dict[str, Any]:

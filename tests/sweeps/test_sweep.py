@@ -27,6 +27,7 @@ from unsway import (
     selection_rate_difference,
 )
 from unsway.folds import hold_out
+from unsway.groups import Grouping
 from unsway.sweeps import Frontier, frontier
 from unsway.sweeps.inputs import FULL_STRENGTHS, PENALTY_STRENGTHS, check_strengths
 from unsway.sweeps.measures import Judge, Part
@@ -233,7 +234,7 @@ def test_words_and_levels_are_taken_as_they_are(people):
     X["job"] = np.where(X["0"] > 0, "clerk", "smith")
     y, z = np.where(people.y == 1, "yes", "no"), np.where(people.z == 1, "M", "F")
     model = FairLGBMClassifier(
-        Parity(), params={"max_depth": 2}, schedule=QUICK, n_jobs=1, positive_level="M"
+        Parity(), params={"max_depth": 2}, schedule=QUICK, n_jobs=1, groups=Grouping(reference="F")
     )
     found = sweep(people, model, X=X, y=y, z=z)
     assert found.model(0.9).classes_.tolist() == ["no", "yes"]

@@ -10,6 +10,7 @@ from typing import Any
 from .._typing import Floats
 from ..effects.estimate import Progress
 from ..frames import plain
+from ..groups import Grouping
 from ..rows import Rows
 from .causal import CausalAudit, causal_audit, why_no_effects
 from .comparisons import Comparison, comparison
@@ -139,7 +140,7 @@ def audit(
     threshold: Any = 0.5,
     baseline: Any = None,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
     n_bootstrap: int = 200,
     confidence: float = 0.95,
     calibration_bins: int = 10,
@@ -184,8 +185,8 @@ def audit(
         Another model's probabilities, to compare with.
     sample_weight : column of length n, optional
         Weights of the rows.
-    positive_level : optional
-        The level of z that counts as 1.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
     n_bootstrap : int, default=200
         Resamples of the rows, within the groups, for the intervals of the metrics; 0 for none.
     confidence : float, default=0.95
@@ -251,7 +252,7 @@ def audit(
         },
     )
     given = {"y_pred": y_pred, **({} if baseline is None else {"baseline": baseline})}
-    rows, scores = check_rows(y_true, given, sensitive_features, X, sample_weight, positive_level)
+    rows, scores = check_rows(y_true, given, sensitive_features, X, sample_weight, groups)
     trained = None
     if model is not None and X is not None:
         trained = check_training_rows(model, X, allowed=allow_training_rows)

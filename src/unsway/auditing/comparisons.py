@@ -15,6 +15,7 @@ from ..effects.estimate import Progress
 from ..effects.influence import Mean
 from ..effects.study import effects_of
 from ..frames import Tabular, plain
+from ..groups import Grouping
 from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import Settings, check_rows
@@ -140,7 +141,7 @@ def compare(
     X: Any = None,
     threshold: Any = 0.5,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
     n_bootstrap: int = 200,
     confidence: float = 0.95,
     calibration_bins: int = 10,
@@ -161,7 +162,7 @@ def compare(
         As in `audit`.
     y_pred : mapping of str to column
         Each model's probabilities by its name; the first is the reference.
-    sensitive_features, X, threshold, sample_weight, positive_level, n_bootstrap, confidence
+    sensitive_features, X, threshold, sample_weight, groups, n_bootstrap, confidence
         As in `audit`. Without resamples, only the direct effect left has intervals.
     calibration_bins, calibration_strategy, max_rows_for_effects, random_state, n_jobs, progress
         As in `audit`.
@@ -201,7 +202,7 @@ def compare(
     given = {f"y_pred[{str(name)!r}]": values for name, values in y_pred.items()}
     if len(given) < len(y_pred):
         raise ValueError("two models of y_pred have the same name as text; rename one")
-    rows, checked = check_rows(y_true, given, sensitive_features, X, sample_weight, positive_level)
+    rows, checked = check_rows(y_true, given, sensitive_features, X, sample_weight, groups)
     named = dict(zip(map(str, y_pred), checked.values(), strict=True))
     missing, left = why_no_effects(rows, effect_options.get("cv", 5)), None
     if missing is None:

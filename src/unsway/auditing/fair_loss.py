@@ -15,6 +15,7 @@ from ..effects.estimation import check_nuisances
 from ..effects.influence import Mean
 from ..effects.overlap import MAX_EXTREME_SHARE
 from ..effects.separation import warn_of_extremes
+from ..groups import Grouping
 from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import check_rows, check_scores
@@ -120,7 +121,7 @@ class FairLogLoss:
         sensitive_features: Any,
         X: Any,
         sample_weight: Any = None,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         outcome_model: Any = None,
         propensity_model: Any = None,
         nuisances: Nuisances | None = None,
@@ -139,8 +140,8 @@ class FairLogLoss:
             As in `fair_log_loss`.
         sample_weight : column of length n, default=None
             Weights of the rows; None weighs all rows equally.
-        positive_level : default=None
-            The level of z that counts as 1; the loss does not depend on it.
+        groups : Grouping, optional
+            How the sensitive attribute is read, such as its reference level.
         outcome_model, propensity_model : scikit-learn model or list of them, default=None
             As in `estimate_effects`.
         nuisances : Nuisances, default=None
@@ -166,7 +167,7 @@ class FairLogLoss:
         check_confidence(confidence)
         check_integer(repeats, "repeats", at_least=1)
         check_integer(random_state, "random_state", at_least=0)
-        rows, _ = check_rows(y_true, {}, sensitive_features, X, sample_weight, positive_level)
+        rows, _ = check_rows(y_true, {}, sensitive_features, X, sample_weight, groups)
         if nuisances is None:
             models = {"outcome_model": outcome_model, "propensity_model": propensity_model}
             seeds = range(random_state, random_state + repeats)

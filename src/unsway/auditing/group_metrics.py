@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..checks import check_choice, check_length, check_weights, distinct_values, read_column
-from ..groups import Groups
+from ..groups import Grouping, Groups
 
 #: How the groups are compared, and how the two rates of equalised odds are put together.
 METHODS, AGGREGATIONS = ("between_groups", "to_overall"), ("worst_case", "mean")
@@ -230,7 +230,7 @@ def score_gap(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
 ) -> float:
     """Return mean(p | z=1) − mean(p | z=0) of any scores.
 
@@ -244,8 +244,8 @@ def score_gap(
         z, with two levels.
     sample_weight : column, optional
         Weights of the rows.
-    positive_level : optional
-        The level of z that counts as 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Returns
     -------
@@ -257,14 +257,12 @@ def score_gap(
     0.5
     """
     scores = _scores(y_pred)
-    groups = Groups.check(
-        sensitive_features, len(scores), positive_level=positive_level, beside="y_pred"
-    )
+    sensitive = Groups.check(sensitive_features, len(scores), groups=groups, beside="y_pred")
     weights = check_weights(sample_weight, len(scores), beside="y_pred")
-    groups.check_present(weights, "sensitive_features")
+    sensitive.check_present(weights, "sensitive_features")
     weights = np.ones_like(scores) if weights is None else weights
-    ones = np.average(scores, weights=weights * groups.z)
-    zeros = np.average(scores, weights=weights * (1 - groups.z))
+    ones = np.average(scores, weights=weights * sensitive.z)
+    zeros = np.average(scores, weights=weights * (1 - sensitive.z))
     return float(ones - zeros)
 
 
@@ -274,7 +272,7 @@ def selection_rate_difference(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
     threshold: float = 0.5,
 ) -> float:
     """Return P(selected | z=1) − P(selected | z=0), the paper's SPD, with its sign.
@@ -292,8 +290,8 @@ def selection_rate_difference(
         z, with two levels.
     sample_weight : column, optional
         Weights of the rows.
-    positive_level : optional
-        The level of z that counts as 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
     threshold : float, default=0.5
         A row is selected when its score exceeds it.
 
@@ -311,7 +309,7 @@ def selection_rate_difference(
         (_scores(y_pred) > threshold).astype(np.float64),
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
-        positive_level=positive_level,
+        groups=groups,
     )
 
 

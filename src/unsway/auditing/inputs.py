@@ -14,7 +14,7 @@ from ..checks import check_choice, check_integer, check_weights, read_column, re
 from ..effects.estimate import check_confidence, check_replicates
 from ..folds import hold_out
 from ..frames import plain
-from ..groups import Groups
+from ..groups import Grouping, Groups
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import row_count
@@ -91,25 +91,23 @@ def check_rows(
     sensitive_features: Any,
     X: Any,
     sample_weight: Any,
-    positive_level: Any,
+    groups: Grouping | None,
 ) -> tuple[Rows, dict[str, Floats]]:
     """Return the rows and each model's scores, or say what is wrong and where."""
     labels, _ = read_column(y_true, "y_true")
     n_rows = len(labels)
     found = {role: check_scores(values, n_rows, role) for role, values in scores.items()}
-    groups = Groups.check(
-        sensitive_features, n_rows, positive_level=positive_level, beside="y_true"
-    )
+    sensitive = Groups.check(sensitive_features, n_rows, groups=groups, beside="y_true")
     weights = check_weights(sample_weight, n_rows, beside="y_true")
     rows = Rows(
-        X=X, outcome=Outcome.labels(y_true, n_rows, "y_true"), groups=groups, weights=weights
+        X=X, outcome=Outcome.labels(y_true, n_rows, "y_true"), groups=sensitive, weights=weights
     )
     rows.outcome.check_present(weights, "y_true")
-    groups.check_present(weights, "sensitive_features")
+    sensitive.check_present(weights, "sensitive_features")
     if X is not None:
         if row_count(X) != n_rows:
             raise ValueError(f"X has {row_count(X)} rows but y_true has {n_rows}; they must match")
-        groups.refuse_in(X)
+        sensitive.refuse_in(X)
     named = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "X": X}
     _check_index({"y_true": y_true, **scores, **named})
     return rows, found

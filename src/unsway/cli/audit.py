@@ -166,7 +166,7 @@ def judge(
         X=rows.X if effects else None,
         baseline=columns[1] if len(columns) > 1 else None,
         sample_weight=rows.weights,
-        positive_level=rows.groups.levels[1],
+        groups=rows.groups.grouping,
         threshold=list(threshold),
         **settings,
     )

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import Schedule, Step
 from ..extras import load
+from ..groups import Grouping
 from ..models.boosting import check_booster, on_step
 from ..models.xgboost import FairXGBClassifier
 from .cluster import ROLES, Job, Partitions, WorkerLostError, wait_for_a_worker, workers_of
@@ -30,7 +31,7 @@ class FairDaskXGBClassifier(BaseEstimator):
 
     Parameters
     ----------
-    criterion, strength, params, schedule, curvature, positive_level, random_state
+    criterion, strength, params, schedule, curvature, groups, random_state
         As in `FairXGBClassifier`, with the same defaults.
     validation_fraction : float, default=0.33
         As there; the hold-out is chosen by a hash of each row, so that the share is not exact.
@@ -87,7 +88,7 @@ class FairDaskXGBClassifier(BaseEstimator):
         schedule: Schedule | None = None,
         validation_fraction: float = 0.33,
         curvature: str = "adaptive",
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         callback: Callable[[Step], None] | None = None,
         progress: bool = False,
         random_state: int = 0,
@@ -104,7 +105,7 @@ class FairDaskXGBClassifier(BaseEstimator):
         self.schedule = schedule
         self.validation_fraction = validation_fraction
         self.curvature = curvature
-        self.positive_level = positive_level
+        self.groups = groups
         self.callback = callback
         self.progress = progress
         self.random_state = random_state

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..checks import check_length, check_weights, read_column, show_value
-from ..groups import Groups, find_copies, level_extremes, refuse_copy
+from ..groups import Grouping, Groups, find_copies, level_extremes, refuse_copy
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable, check_table, columns, row_count
@@ -112,20 +112,20 @@ class Layout:
     weighted: bool
 
     @classmethod
-    def of(cls, facts: Facts, positive_level: Any) -> Self:
+    def of(cls, facts: Facts, groups: Grouping | None) -> Self:
         """Return the layout, or say what is missing in the table."""
         if facts.names is None or not facts.classes:
             raise ValueError("X has no rows on any worker")
         outcome = Outcome.labels(_column(facts.classes), len(facts.classes))
         levels = _column(facts.groups)
-        groups = Groups.check(levels, len(levels), positive_level=positive_level)
+        found = Groups.check(levels, len(levels), groups=groups)
         if facts.sensitive_name in facts.names:
             raise ValueError(
                 f"X contains the sensitive column {facts.sensitive_name!r}; drop it: it is needed "
                 "in fit only, as sensitive_features"
             )
         table = EngineTable(facts.names, facts.levels)
-        return cls(table, outcome, groups, bool(facts.weighted))
+        return cls(table, outcome, found, bool(facts.weighted))
 
     def rows(self, parts: Sequence[Part], place: str = "") -> tuple[Rows, tuple[Any, ...]]:
         """Return the rows of all parts, with the same codes on all processes, and their tables."""

@@ -162,7 +162,7 @@ class Worker:
         model, collective = self.model, self.collective
         collective.agree(lambda: _check_settings(model))
         here = _listed(parts)
-        layout = Layout.of(read_facts(here, collective), model.positive_level)
+        layout = Layout.of(read_facts(here, collective), model.groups)
         rows, tables = collective.agree(lambda: layout.rows(here))
         self._check_count(rows)
         check_everywhere(rows, "the training table", collective)

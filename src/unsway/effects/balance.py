@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._typing import Floats, Mask
 from ..checks import check_choice, check_weights
 from ..frames import Tabular, plain
-from ..groups import Groups
+from ..groups import Grouping, Groups
 from ..tables import MISSING, Column, columns, row_count
 from .overlap import check_propensity, propensity_weights
 from .plots import plot_balance
@@ -126,7 +126,7 @@ def balance(
     propensity: Any = None,
     weights: Any = None,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
 ) -> Balance:
     """Compare the two groups column by column, raw and weighted.
 
@@ -157,8 +157,8 @@ def balance(
         Further weightings; a lone array is named "weights".
     sample_weight : array of shape (n,), optional
         Multiplies every weighting, the raw one too.
-    positive_level : optional
-        The level that counts as z = 1.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Returns
     -------
@@ -188,12 +188,12 @@ def balance(
     ([[0.5]], [[1.0]])
     """
     n_rows = row_count(X)
-    sensitive = Groups.check(sensitive_features, n_rows, positive_level=positive_level)
+    sensitive = Groups.check(sensitive_features, n_rows, groups=groups)
     base = check_weights(sample_weight, n_rows)
     weightings = _weightings(sensitive, propensity, weights, base)
     members = np.stack([1 - sensitive.z, sensitive.z])
-    groups = _Shares.of(np.stack([weights * members for weights in weightings.values()]))
-    lines = [line for column in columns(X) for line in _lines(column, groups)]
+    shares = _Shares.of(np.stack([weights * members for weights in weightings.values()]))
+    lines = [line for column in columns(X) for line in _lines(column, shares)]
     if not lines:
         raise ValueError("X has no columns; there is nothing to compare")
     names, means, differences, ratios, distances = zip(*lines, strict=True)
@@ -205,7 +205,7 @@ def balance(
         differences=np.stack(differences),
         variance_ratios=np.stack(ratios),
         distances=np.stack(distances),
-        effective_sizes=groups.effective_sizes,
+        effective_sizes=shares.effective_sizes,
     )
 
 

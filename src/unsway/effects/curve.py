@@ -12,6 +12,7 @@ from scipy import linalg, stats
 from .._typing import Floats
 from ..checks import check_choice, check_integer
 from ..frames import Tabular
+from ..groups import Grouping
 from .estimate import check_confidence, simultaneous_factor
 from .estimation import check_nuisances, check_rows
 from .influence import augmented_effect
@@ -96,7 +97,7 @@ def effect_curve(
     confidence: float = 0.95,
     n_points: int = 101,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
     random_state: int = 0,
 ) -> EffectCurve:
     """Estimate how the direct effect of z changes with the propensity score b.
@@ -106,7 +107,7 @@ def effect_curve(
 
     Parameters
     ----------
-    X, y, sensitive_features, sample_weight, positive_level
+    X, y, sensitive_features, sample_weight, groups
         As in `estimate_effects`.
     method : {"doubly_robust", "spline", "polynomial", "bins"}, default="doubly_robust"
         ``"doubly_robust"`` regresses the augmented inverse-propensity score of each row on a spline
@@ -146,7 +147,7 @@ def effect_curve(
     check_integer(degree, "degree", at_least=0)
     check_integer(n_bins, "n_bins", at_least=2)
     check_integer(n_points, "n_points", at_least=2)
-    rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
+    rows = check_rows(X, y, sensitive_features, sample_weight, groups)
     if nuisances is None:
         nuisances = CrossFit.of(
             rows,

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Floats, Index
 from ..checks import check_choice, check_integer
+from ..groups import Grouping
 from ..outcome import Outcome
 from ..rows import Rows
 from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates
@@ -42,7 +43,7 @@ def estimate_effects(
     basis: str = "spline",
     nuisances: Nuisances | None = None,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
     max_extreme_share: float = MAX_EXTREME_SHARE,
     allow_separation: bool = False,
     random_state: int = 0,
@@ -93,8 +94,8 @@ def estimate_effects(
         Predictions made before, in place of fitting; a bootstrap fits the models again.
     sample_weight : column of length n, optional
         Weights of the rows.
-    positive_level : optional
-        The level of z that counts as 1.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
     max_extreme_share : float, default=0.25
         Warn when a larger share of propensities lies outside [.05, .95]; `verdict` asks for caution
         at the same share.
@@ -130,7 +131,7 @@ def estimate_effects(
     """
     _check_settings(method, interval, confidence, n_bootstrap)
     estimator = _estimator(method, outcome_degree, effect_degree, basis)
-    rows = check_rows(X, y, sensitive_features, sample_weight, positive_level)
+    rows = check_rows(X, y, sensitive_features, sample_weight, groups)
     needs_outcome, replicates = method == "doubly_robust", None
     if nuisances is None or interval == "bootstrap":
         models = {"propensity_model": propensity_model, "outcome_model": outcome_model}
@@ -232,7 +233,7 @@ def _estimator(method: str, outcome_degree: int, effect_degree: int, basis: str)
 
 
 def check_rows(
-    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, positive_level: Any
+    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, groups: Grouping | None
 ) -> Rows:
     """Return the rows of a table whose effects are wanted, or say what is wrong."""
     rows = Rows.check(
@@ -240,7 +241,7 @@ def check_rows(
         y,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
-        positive_level=positive_level,
+        groups=groups,
         read_outcome=Outcome.labels_or_numbers,
     )
     counted = np.ones(len(rows), dtype=bool) if rows.weights is None else rows.weights > 0

@@ -13,7 +13,7 @@ from scipy import stats
 from .._typing import Floats
 from ..checks import check_integer, check_weights, read_numbers
 from ..frames import Tabular
-from ..groups import Groups
+from ..groups import Grouping, Groups
 from .estimate import Estimate, check_confidence
 from .overlap import check_propensity
 
@@ -161,7 +161,7 @@ def mean_field(
     mu0: Any = None,
     sample_weight: Any = None,
     n_bins: int = 10,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
     confidence: float = 0.95,
 ) -> MeanField:
     """Measure how much the direct effect CDE(X) varies among people with the same propensity.
@@ -190,8 +190,8 @@ def mean_field(
     n_bins : int, default=10
         Bins of b, of equal overlap weight b(1−b); fewer where a bin would hold less than ten rows
         of a group, or where b has few values.
-    positive_level : optional
-        The level that counts as z = 1.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
     confidence : float, default=0.95
         Coverage of the intervals.
 
@@ -225,7 +225,7 @@ def mean_field(
     scores = check_propensity(propensity, len(tau), beside="effect")
     given = check_weights(sample_weight, len(tau), beside="effect")
     base = np.ones(len(tau)) if given is None else given
-    labels = _labels(y, sensitive_features, mu0, base, positive_level)
+    labels = _labels(y, sensitive_features, mu0, base, groups)
     keep = base * scores * (1 - scores) > 0
     if not keep.any():
         raise ValueError("every propensity is exactly 0 or 1: no two people can be compared")
@@ -235,7 +235,7 @@ def mean_field(
 
 
 def _labels(
-    y: Any, sensitive_features: Any, mu0: Any, base: Floats, positive_level: Any
+    y: Any, sensitive_features: Any, mu0: Any, base: Floats, groups: Grouping | None
 ) -> dict[str, Floats]:
     """Return y, z and mu0 by name; nothing where they were not given."""
     given = {"y": y, "sensitive_features": sensitive_features, "mu0": mu0}
@@ -244,12 +244,10 @@ def _labels(
         return {}
     if absent:
         raise ValueError(f"{' and '.join(absent)} missing: give all of {', '.join(given)} or none")
-    groups = Groups.check(
-        sensitive_features, len(base), positive_level=positive_level, beside="effect"
-    )
-    groups.check_present(base, "sensitive_features")
+    sensitive = Groups.check(sensitive_features, len(base), groups=groups, beside="effect")
+    sensitive.check_present(base, "sensitive_features")
     numbers = [read_numbers(given[x], x, len(base), beside="effect") for x in ("y", "mu0")]
-    return {"y": numbers[0], "mu0": numbers[1], "z": groups.z}
+    return {"y": numbers[0], "mu0": numbers[1], "z": sensitive.z}
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from .._typing import Floats, Mask
 from ..checks import check_integer, check_weights, read_numbers
 from ..frames import Tabular, make_frame, plain
-from ..groups import Groups
+from ..groups import Grouping, Groups
 from .plots import plot_overlap
 
 #: Share of propensities beyond the bounds from which on effects are to be read with caution.
@@ -160,7 +160,7 @@ def overlap(
     low: float = 0.05,
     high: float = 0.95,
     bins: int = 20,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
 ) -> Overlap:
     """Say how far the propensities of the two groups overlap.
 
@@ -180,8 +180,8 @@ def overlap(
         Bounds beyond which a propensity counts as extreme.
     bins : int, default=20
         Bins of the histogram on [0, 1].
-    positive_level : optional
-        The level that counts as z = 1.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Returns
     -------
@@ -201,17 +201,15 @@ def overlap(
     (0.25, 0.75, (0.4, 0.6))
     """
     scores = check_propensity(propensity)
-    groups = Groups.check(
-        sensitive_features, len(scores), positive_level=positive_level, beside="propensity"
-    )
+    sensitive = Groups.check(sensitive_features, len(scores), groups=groups, beside="propensity")
     given = check_weights(sample_weight, len(scores), beside="propensity")
-    groups.check_present(given, "sensitive_features")
+    sensitive.check_present(given, "sensitive_features")
     if not 0 <= low < high <= 1:
         raise ValueError(f"low and high must keep 0 <= low < high <= 1; got {low!r} and {high!r}")
     check_integer(bins, "bins", at_least=1)
     weights = np.ones(len(scores)) if given is None else given
     keep = weights > 0  # rows without weight count in no range and no number of rows
-    return _describe(scores[keep], groups.take(keep), weights[keep], (low, high), bins)
+    return _describe(scores[keep], sensitive.take(keep), weights[keep], (low, high), bins)
 
 
 def _describe(

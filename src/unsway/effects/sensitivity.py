@@ -29,6 +29,7 @@ from scipy import linalg, sparse
 from .._typing import Floats
 from ..checks import check_number
 from ..frames import frame_of
+from ..groups import Grouping
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import columns
@@ -142,7 +143,7 @@ def sensitivity(
     q: float = 1.0,
     alpha: float = 0.05,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
 ) -> Sensitivity:
     """Regress y on z and X, and say how strong an omitted variable must be to change the effect.
 
@@ -150,8 +151,8 @@ def sensitivity(
     ----------
     X, y : table, column
         Covariates (categories are one-hot, missing values marked) and a numeric or two-class y.
-    sensitive_features, positive_level : column, level
-        z, and which of its two levels counts as 1.
+    sensitive_features, groups : column, Grouping
+        z, with two levels, and how it is read.
     benchmarks : sequence of names, or mapping from a label to a name or names, optional
         Columns to compare with, alone or as a group; every column of X by default, ``()`` for none.
         A category counts with all its levels. Columns of an array are named by position.
@@ -190,10 +191,10 @@ def sensitivity(
         y,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
-        positive_level=positive_level,
+        groups=groups,
         read_outcome=Outcome.labels_or_numbers,
     )
-    groups = _groups(benchmarks, [column.name for column in columns(X)])
+    columns_of = _groups(benchmarks, [column.name for column in columns(X)])
     fitted = _Regression.of(rows)
     effect = fitted.effect(alpha)
     t = effect.estimate / effect.se
@@ -214,7 +215,9 @@ def sensitivity(
     )
     lines = [
         _benchmark(found, label, strength, explained)
-        for label, explained in zip(groups, map(fitted.explained_by, groups.values()), strict=True)
+        for label, explained in zip(
+            columns_of, map(fitted.explained_by, columns_of.values()), strict=True
+        )
         for strength in strengths
     ]
     return replace(found, benchmarks=tuple(lines))

@@ -160,5 +160,5 @@ def _roles(rows: Rows) -> dict[str, Any]:
     return {
         "sensitive_features": rows.groups.as_given(),
         "sample_weight": rows.weights,
-        "positive_level": rows.groups.levels[1],
+        "groups": rows.groups.grouping,
     }

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..core import Schedule, Step
+from ..groups import Grouping
 from .boosting import check_booster, prepare_booster, start, train_booster
 from .engine import BoosterSettings, Engine, params_of
 from .regression import (
@@ -44,7 +45,7 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         validation_fraction: float = 0.33,
         curvature: str = "adaptive",
         rebalance: bool | None = None,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         callback: Callable[[Step], None] | None = None,
         progress: bool = False,
         random_state: int = 0,
@@ -59,7 +60,7 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.curvature = curvature
         self.rebalance = rebalance
-        self.positive_level = positive_level
+        self.groups = groups
         self.callback = callback
         self.progress = progress
         self.random_state = random_state

@@ -21,6 +21,7 @@ from ..core import Losses, Objective, Schedule, Step
 from ..core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from ..core.schedule import Run
 from ..criteria import choose_strength
+from ..groups import Grouping
 from .engine import BoosterSettings, Engine, Grower, params_of
 from .margins import class_probabilities, likelier_class, show_steps
 from .nuisances import EngineFitting
@@ -146,7 +147,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         schedule: Schedule | None = None,
         validation_fraction: float = 0.33,
         curvature: str = "adaptive",
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         callback: Callable[[Step], None] | None = None,
         progress: bool = False,
         random_state: int = 0,
@@ -158,7 +159,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         self.schedule = schedule
         self.validation_fraction = validation_fraction
         self.curvature = curvature
-        self.positive_level = positive_level
+        self.groups = groups
         self.callback = callback
         self.progress = progress
         self.random_state = random_state

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats
 from ..checks import check_number
 from ..criteria import DirectEffect, fit_criterion
+from ..groups import Grouping
 from .training import criterion_of, read_rows, read_table
 from .wrapping import (
     WrappedClassifier,
@@ -47,8 +48,8 @@ class DirectEffectCorrector(WrappedClassifier):
         is explained only if nothing is missed there.
     max_clipped_share : float, default=0.02
         Warn when a larger share of the training rows has a score outside [0, 1].
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Attributes
     ----------
@@ -107,14 +108,14 @@ class DirectEffectCorrector(WrappedClassifier):
         strength: float = 1.0,
         calibrate: bool = True,
         max_clipped_share: float = 0.02,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
     ) -> None:
         self.estimator = estimator
         self.criterion = criterion
         self.strength = strength
         self.calibrate = calibrate
         self.max_clipped_share = max_clipped_share
-        self.positive_level = positive_level
+        self.groups = groups
 
     @staticmethod
     def default_criterion() -> DirectEffect:

@@ -68,7 +68,7 @@ def fit_parquet(
         raise ValueError("target, sensitive and sample_weight must be different columns")
     drop = [drop] if isinstance(drop, str) else list(drop)
     opened = ParquetRows.of(files, leave_out=[*named, *drop])
-    rows = opened.rows(target, sensitive, sample_weight, model.positive_level)
+    rows = opened.rows(target, sensitive, sample_weight, model.groups)
     fit_rows(model, opened, rows, criterion_rows=criterion_rows, folder=folder)
 
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..criteria import FairTarget, choose_strength
+from ..groups import Grouping
 from ..tables import take
 from .training import criterion_of, fit_for, read_rows, read_table
 from .wrapping import (
@@ -35,8 +36,8 @@ class FairTargetClassifier(WrappedClassifier):
         classifier is trained: ``smoothing="auto"`` is 0 here.
     strength : float
         Share of the direct effect that is taken out, from 0 to 1.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Attributes
     ----------
@@ -75,12 +76,12 @@ class FairTargetClassifier(WrappedClassifier):
         *,
         criterion: Any = None,
         strength: float = 1.0,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
     ) -> None:
         self.estimator = estimator
         self.criterion = criterion
         self.strength = strength
-        self.positive_level = positive_level
+        self.groups = groups
 
     def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
         criterion = fair_target_of(self)

@@ -292,7 +292,7 @@ def _criterion_of(model: Any) -> dict[str, Any]:
 
 def _settings_of(model: Any) -> dict[str, Any]:
     """Return the other settings of the model, as far as JSON can represent them."""
-    elsewhere = ("criterion", "strength", "callback", "positive_level")
+    elsewhere = ("criterion", "strength", "callback", "groups")
     return {
         name: value
         for name, value in model.get_params(deep=False).items()

@@ -11,6 +11,7 @@ import numpy as np
 from ..core import Distance, LogLoss, Loss, Losses, Objective, check_strength
 from ..core.arrays import Array
 from ..extras import load
+from ..groups import Grouping
 from .objectives import objective_on
 
 
@@ -263,7 +264,7 @@ def fair_loss(
     sensitive_features: Any,
     strength: float | None = None,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
 ) -> FairJaxLoss:
     """Return the loss for training any JAX model, in batches or on all rows.
 
@@ -285,8 +286,8 @@ def fair_loss(
         λ; by default 1 for fair targets and .9 for a penalty. ``loss.at(λ)`` changes it.
     sample_weight : column of length n_samples, optional
         Weights of the rows; batches must not be drawn by them.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Returns
     -------
@@ -307,7 +308,7 @@ def fair_loss(
     (0.2688, 0.2688)
     """
     engine()
-    rows = X, y, sensitive_features, sample_weight, positive_level
+    rows = X, y, sensitive_features, sample_weight, groups
     return FairJaxLoss.of(objective_on(criterion, strength, *rows))
 
 

@@ -246,7 +246,7 @@ class FairLGBMClassifier(BoostedClassifier):
 
     Parameters
     ----------
-    criterion, strength, schedule, validation_fraction, curvature, positive_level
+    criterion, strength, schedule, validation_fraction, curvature, groups
         As in `FairXGBClassifier`; LightGBM trains the propensity and outcome models of fair
         targets. At strength 0 the trees are those of LightGBM's own objective with
         ``boost_from_average=False``.

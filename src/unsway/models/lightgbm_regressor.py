@@ -22,7 +22,7 @@ class FairLGBMRegressor(BoostedRegressor):
         Parameters of LightGBM, as in `FairLGBMClassifier`. Above strength 0 they act on y in units
         of its mean under a log link, and those with a unit (``lambda_l1``, ``min_gain_to_split``,
         ``max_delta_step``) on y in standard deviations otherwise.
-    schedule, validation_fraction, curvature, positive_level, callback, progress
+    schedule, validation_fraction, curvature, groups, callback, progress
         As in `FairLGBMClassifier`.
     random_state, n_jobs
         As in `FairLGBMClassifier`.

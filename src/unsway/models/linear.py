@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
+from ..groups import Grouping
 from .logistic import (
     check_regression,
     fill_missing,
@@ -68,8 +69,8 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
     rebalance : bool, optional
         Whether predictions are brought to the total of y over the rows of ``fit``. By default those
         of counts and amounts are where the strength is above 0.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
     tol : float, default=1e-6
         Largest gradient per unit of each column's root mean square, and of the spread of y, at
         which the fit has converged.
@@ -128,7 +129,7 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
         l2: float = 0.0,
         fit_intercept: bool = True,
         rebalance: bool | None = None,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -140,7 +141,7 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
         self.l2 = l2
         self.fit_intercept = fit_intercept
         self.rebalance = rebalance
-        self.positive_level = positive_level
+        self.groups = groups
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start

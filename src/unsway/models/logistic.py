@@ -19,7 +19,7 @@ from .._typing import Floats
 from ..checks import check_integer, check_number
 from ..core.newton import LinearProblem, NewtonResult
 from ..criteria import choose_strength
-from ..groups import Groups
+from ..groups import Grouping, Groups
 from ..rows import Rows
 from ..tables import holds_text
 from .margins import class_probabilities, likelier_class
@@ -57,8 +57,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         fair targets have no best coefficients without it, 1/n is taken for 0, with a warning.
     fit_intercept : bool
         Whether to fit an intercept, which is never penalised.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
     tol : float
         Largest gradient per unit of each column's root mean square at which the fit has converged.
     max_iter : int
@@ -120,7 +120,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         *,
         l2: float = 0.0,
         fit_intercept: bool = True,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -129,7 +129,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         self.strength = strength
         self.l2 = l2
         self.fit_intercept = fit_intercept
-        self.positive_level = positive_level
+        self.groups = groups
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
@@ -240,7 +240,7 @@ def state_problem(
 def read_covariates(model: Any, X: Any, sensitive_features: Any) -> Floats:
     """Return the columns that a linear model weighs, missing numbers filled in."""
     if holds_text(X):  # refused below, but for a clearer reason if it is the sensitive column
-        Groups.check(sensitive_features, len(X), positive_level=model.positive_level).refuse_in(X)
+        Groups.check(sensitive_features, len(X), groups=model.groups).refuse_in(X)
     X = read_numbers(model, X, reset=True)
     fit_imputer(model, X)
     return fill_missing(model, X)

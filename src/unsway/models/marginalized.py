@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..checks import check_choice, show_value
+from ..groups import Grouping
 from ..rows import Rows
 from .training import read_rows, read_table
 from .wrapping import (
@@ -51,8 +52,8 @@ class MarginalizedClassifier(WrappedClassifier):
     learner : {"single", "separate"}, default="single"
         One model with z as a column, or a model for each level of z. Two models let the direct
         effect vary with X in any way, and each learns from its own group alone.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Attributes
     ----------
@@ -97,12 +98,12 @@ class MarginalizedClassifier(WrappedClassifier):
         *,
         weights: Any = (0.5, 0.5),
         learner: str = "single",
-        positive_level: Any = None,
+        groups: Grouping | None = None,
     ) -> None:
         self.estimator = estimator
         self.weights = weights
         self.learner = learner
-        self.positive_level = positive_level
+        self.groups = groups
 
     def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
         check_choice(self.learner, "learner", LEARNERS)

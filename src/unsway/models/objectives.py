@@ -11,6 +11,7 @@ from threadpoolctl import ThreadpoolController
 from ..core import Objective, check_strength
 from ..core.derivatives import BoostingDerivatives, Singles
 from ..criteria import FairTarget, choose_strength, fit_criterion
+from ..groups import Grouping
 from ..rows import Rows
 from ..tables import check_table
 
@@ -55,7 +56,7 @@ def xgboost_objective(
     sensitive_features: Any,
     strength: float | None = None,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
     learning_rate: float = 0.3,
     curvature: str = "bound",
 ) -> TrainingObjective:
@@ -74,8 +75,8 @@ def xgboost_objective(
     strength : float, optional
         λ; by default 1 for fair targets and .9 for a penalty, as in the classifier. Raise that of a
         penalty over many rounds: set ``strength`` of the object in a callback.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
     learning_rate : float, default=0.3
         The learning rate of XGBoost; the curvature bound depends on it.
     curvature : {"bound", "exact"}, default="bound"
@@ -98,7 +99,7 @@ def xgboost_objective(
     3
     """
     check_learning_rate(learning_rate, "learning_rate")
-    rows = X, y, sensitive_features, sample_weight, positive_level
+    rows = X, y, sensitive_features, sample_weight, groups
     objective = objective_on(criterion, strength, *rows)
     derivatives = BoostingDerivatives(objective, curvature, learning_rate)
     return TrainingObjective(derivatives, objective.strength)
@@ -126,7 +127,7 @@ def lightgbm_objective(
         The learning rate of LightGBM; the curvature bound depends on it.
     **options
         Other parameters of `xgboost_objective`: ``strength``, ``sample_weight``,
-        ``positive_level`` and ``curvature``.
+        ``groups`` and ``curvature``.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def objective_on(
     y: Any,
     sensitive_features: Any,
     sample_weight: Any,
-    positive_level: Any,
+    groups: Grouping | None,
 ) -> Objective:
     """Check the training rows, fit the criterion on them, and return the objective at λ."""
     criterion = FairTarget() if criterion is None else criterion
@@ -171,7 +172,7 @@ def objective_on(
         y,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
-        positive_level=positive_level,
+        groups=groups,
     )
     return fit_criterion(criterion, rows).objective(rows).at(strength)
 

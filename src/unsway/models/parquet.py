@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._typing import Floats
 from ..checks import check_weights
 from ..extras import load
-from ..groups import Groups
+from ..groups import Grouping, Groups
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import EngineTable
@@ -112,18 +112,18 @@ class ParquetRows:
         return matrix
 
     def rows(
-        self, target: str, sensitive: str, sample_weight: str | None, positive_level: Any
+        self, target: str, sensitive: str, sample_weight: str | None, groups: Grouping | None
     ) -> Rows:
         """Return label, sensitive attribute and weights of all rows, without their covariates."""
         codes, classes = self.coded(target)
         outcome = Outcome.labels(classes, len(classes)).take(codes)
         codes, levels = self.coded(sensitive)
-        few = Groups.check(levels, len(levels), positive_level=positive_level)
-        groups = replace(few.take(codes), name=sensitive)
+        few = Groups.check(levels, len(levels), groups=groups)
+        found = replace(few.take(codes), name=sensitive)
         weights = None if sample_weight is None else self.weights(sample_weight)
         outcome.check_present(weights, f"column {target!r}")
-        groups.check_present(weights, f"column {sensitive!r}")
-        return Rows(X=None, outcome=outcome, groups=groups, weights=weights)
+        found.check_present(weights, f"column {sensitive!r}")
+        return Rows(X=None, outcome=outcome, groups=found, weights=weights)
 
     def coded(self, name: str) -> tuple[NDArray[np.int16], NDArray[Any]]:
         """Return the position of each row's level, and the levels; no value may be missing."""

@@ -163,7 +163,7 @@ def read_rows(
         y,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
-        positive_level=model.positive_level,
+        groups=model.groups,
         read_outcome=_reader(loss, exposure),
     )
     model.sensitive_levels_ = rows.groups.levels
@@ -318,7 +318,7 @@ def check_other_rows(
             given[1],
             sensitive_features=given[2],
             sample_weight=given[3] if len(given) > 3 else None,
-            positive_level=rows.groups.levels[1],
+            groups=rows.groups.grouping,
             read_outcome=_reader(None if labels else rows.outcome.loss, exposure),
         )
     if not labels:

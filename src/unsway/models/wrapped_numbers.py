@@ -14,6 +14,7 @@ from .._typing import Floats
 from ..checks import check_choice
 from ..core import Loss
 from ..criteria import FittedCriterion
+from ..groups import Grouping
 from ..outcome import number_loss
 from ..rows import Rows
 from .fair_target import fair_target_of
@@ -164,8 +165,8 @@ class FairTargetRegressor(WrappedRegressor):
     rebalance : bool, optional
         Whether predictions are brought to the total of y over the rows of ``fit``. By default those
         of counts and amounts are where the strength is above 0.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Attributes
     ----------
@@ -205,7 +206,7 @@ class FairTargetRegressor(WrappedRegressor):
         loss: str = "squared_error",
         power: float = 1.5,
         rebalance: bool | None = None,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
     ) -> None:
         self.estimator = estimator
         self.criterion = criterion
@@ -213,7 +214,7 @@ class FairTargetRegressor(WrappedRegressor):
         self.loss = loss
         self.power = power
         self.rebalance = rebalance
-        self.positive_level = positive_level
+        self.groups = groups
 
     def _fit(self, model: Any, *given: Any) -> Rows:
         criterion = _multiplied(fair_target_of(self), number_loss_of(self))
@@ -258,8 +259,8 @@ class MarginalizedRegressor(WrappedRegressor):
     rebalance : bool, optional
         Whether predictions are brought to the total of y over the rows of ``fit``. By default those
         of counts and amounts are.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Attributes
     ----------
@@ -293,7 +294,7 @@ class MarginalizedRegressor(WrappedRegressor):
         weights: Any = (0.5, 0.5),
         learner: str = "single",
         rebalance: bool | None = None,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
@@ -301,7 +302,7 @@ class MarginalizedRegressor(WrappedRegressor):
         self.weights = weights
         self.learner = learner
         self.rebalance = rebalance
-        self.positive_level = positive_level
+        self.groups = groups
 
     def _fit(self, model: Any, *given: Any) -> Rows:
         check_choice(self.learner, "learner", LEARNERS)

@@ -289,8 +289,8 @@ class FairXGBClassifier(BoostedClassifier):
         What stands in for the Hessian of a penalty: a bound that adapts to how the penalty falls,
         the bound itself, or the paper's exact diagonal, which diverges at large λ. The log-loss of
         fair targets has a diagonal Hessian, so that the choice is without effect.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
     callback : callable, optional
         Called with a `Step` after every round; the numbers of a second model start again at 1.
     progress : bool

@@ -33,7 +33,7 @@ class FairXGBRegressor(BoostedRegressor):
         its mean under a log link, and those with a unit (``alpha``, ``gamma``, ``max_delta_step``)
         on y in standard deviations otherwise; ``max_delta_step`` is .7 under a log link unless it
         is given. ``device`` may not be CUDA.
-    schedule, validation_fraction, curvature, positive_level, callback, progress
+    schedule, validation_fraction, curvature, groups, callback, progress
         As in `FairXGBClassifier`.
     random_state, n_jobs
         As in `FairXGBClassifier`.

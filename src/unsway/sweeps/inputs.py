@@ -133,7 +133,7 @@ def check_inputs(
         y,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
-        positive_level=getattr(estimator, "positive_level", None),
+        groups=getattr(estimator, "groups", None),
     )
     eval_rows, test_rows = (
         None if given is None else check_other_rows(given, name, rows)

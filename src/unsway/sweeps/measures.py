@@ -214,7 +214,7 @@ class Part:
     def measure(self, scores: Floats, threshold: float) -> dict[str, float]:
         """Return the measures of the scores of these rows."""
         y, weights = self.rows.y, self.rows.weights
-        groups = {"sensitive_features": self.rows.z, "sample_weight": weights}
+        groups: dict[str, Any] = {"sensitive_features": self.rows.z, "sample_weight": weights}
         found = {
             "rows": len(y),
             "accuracy": float(np.average((scores > threshold) == y, weights=weights)),

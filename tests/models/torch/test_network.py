@@ -15,6 +15,7 @@ from scipy.special import expit
 
 from unsway import DirectEffect, Parity, Schedule, make_synthetic, score_gap
 from unsway.core import Step
+from unsway.groups import Grouping
 
 torch = pytest.importorskip("torch")
 
@@ -258,7 +259,7 @@ def test_inputs_are_standardised_by_weight():
 
 def test_string_labels_and_levels_are_fine(data):
     named = FairTorchClassifier(
-        Parity(), positive_level="m", schedule=SHORT, learning_rate=0.01, device="cpu"
+        Parity(), groups=Grouping(reference="f"), schedule=SHORT, learning_rate=0.01, device="cpu"
     )
     y, z = np.where(data.y == 1, "yes", "no"), np.where(data.z == 1, "m", "f")
     named.fit(data.X, y, sensitive_features=z)

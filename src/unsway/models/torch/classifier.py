@@ -18,6 +18,7 @@ from ..._typing import Floats
 from ...checks import check_integer, check_number
 from ...core import Schedule, Step
 from ...core.schedule import Run
+from ...groups import Grouping
 from ...tables import CodedTable
 from ..margins import class_probabilities, likelier_class, show_steps
 from ..objectives import check_learning_rate
@@ -151,8 +152,8 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         Folder to which the state of the training is written after each epoch. A fit that was
         killed resumes from there and ends with the same model; with other rows or settings it is
         refused. The file contains scores of the training rows, but not z.
-    positive_level : optional
-        The level of ``sensitive_features`` that counts as z = 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
     callback : callable, optional
         Called with a `Step` after every epoch.
     progress : bool, default=False
@@ -208,7 +209,7 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         validation_fraction: float = 0.33,
         device: str = "auto",
         checkpoint: str | PathLike[str] | None = None,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         callback: Callable[[Step], None] | None = None,
         progress: bool = False,
         random_state: int = 0,
@@ -223,7 +224,7 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.device = device
         self.checkpoint = checkpoint
-        self.positive_level = positive_level
+        self.groups = groups
         self.callback = callback
         self.progress = progress
         self.random_state = random_state

@@ -9,6 +9,7 @@ import numpy as np
 from ..._typing import Floats
 from ...core import LogLoss, Loss, Objective, check_strength
 from ...criteria import FairTarget, choose_strength
+from ...groups import Grouping
 from ..objectives import objective_on
 from .checks import (
     LOOK_AT,
@@ -46,7 +47,7 @@ class FairLoss(Module):
     strength : float, optional
         λ: from 0 to 1 with fair targets and 1 by default; at least 0 and below 1 with a penalty and
         .9 by default. It may be set between steps; raise it to a large value over many steps.
-    X, y, sensitive_features, sample_weight, positive_level
+    X, y, sensitive_features, sample_weight, groups
         The training rows, as for `FairXGBClassifier`, in the order that row numbers count. Without
         them pass z, and the ``row_values`` that the criterion needs, with each batch.
     memory : int, default=16384
@@ -106,7 +107,7 @@ class FairLoss(Module):
         y: Any = None,
         sensitive_features: Any = None,
         sample_weight: Any = None,
-        positive_level: Any = None,
+        groups: Grouping | None = None,
         memory: int = 16_384,
         reduce: Reduce | None = None,
     ) -> None:
@@ -125,7 +126,7 @@ class FairLoss(Module):
             strength = choose_strength(criterion, strength)
             if given:
                 _check_complete(roles)
-                rows = X, y, sensitive_features, sample_weight, positive_level
+                rows = X, y, sensitive_features, sample_weight, groups
                 objective = objective_on(criterion, strength, *rows)
         if sample_weight is not None and not given:
             raise TypeError("sample_weight comes with X, y and sensitive_features, or each batch")
