@@ -345,7 +345,7 @@ EVAL_SETS = {
     "class": ((X, np.ones(N), Z), "in eval_set: y has a single class"),
     "z": ((X, Y, np.ones(N)), "in eval_set: sensitive_features has a single level"),
     "level": ((X, Y, np.where(Z, "m", "f")), "in eval_set: reference=.* is not a level"),
-    "other level": ((X, Y, Z + 1), "eval_set has a sensitive level that the training rows"),
+    "other level": ((X, Y, 2 * Z), "eval_set has a sensitive level that the training rows"),
     "other label": ((X, Y + 1, Z), "eval_set has a label that the training rows have not"),
     "weights": ((X, Y, Z, -WEIGHTS), "in eval_set: sample_weight has 40 negative values"),
     "no weight": ((X, Y, Z, Z), "in eval_set: .*each has a sample_weight of zero"),
