@@ -35,6 +35,7 @@ ENGINE_HOMES = {
     "altair": {"charts.py"},
     "vl_convert": {"charts.py"},
     "jinja2": {"html.py"},
+    "mlflow": {"interop.py"},
     "click": {"cli/"},
     "rich": {"cli/"},
 }
@@ -112,7 +113,8 @@ def engine_belongs(package: str, path: str) -> bool:
     if homes is None:
         return True
     return any(
-        path.startswith(home) if home.endswith("/") else path.endswith(f"/{home}") for home in homes
+        path.startswith(home) if home.endswith("/") else f"/{path}".endswith(f"/{home}")
+        for home in homes
     )
 
 

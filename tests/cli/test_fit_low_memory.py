@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from unsway import make_synthetic
 from unsway.cli.app import app
-from unsway.models.folder import load_model_folder
+from unsway.models.folder import load_model
 
 pytest.importorskip("xgboost")
 
@@ -49,7 +49,7 @@ def test_low_memory_writes_the_same_model_and_figures(table, criterion, tmp_path
         assert result.exit_code == 0, result.output
         card = json.loads((tmp_path / name / "card.json").read_text())
         cards.append({key: card[key] for key in card if key not in ("created", "files")})
-        model = load_model_folder(tmp_path / name)
+        model = load_model(tmp_path / name)
         scores.append(model.predict_proba(table)[:, 1])
         assert model.share_trained_on(table) == 1
     np.testing.assert_allclose(scores[0], scores[1], rtol=0, atol=1e-6)

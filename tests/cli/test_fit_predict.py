@@ -23,7 +23,7 @@ from unsway.cli.console import steps
 from unsway.cli.flags import split_sensitive
 from unsway.cli.table_files import plain_columns, read_table
 from unsway.models.features import features_of_table, one_hot
-from unsway.models.folder import load_model_folder
+from unsway.models.folder import load_model
 
 pytest.importorskip("xgboost")
 
@@ -248,7 +248,7 @@ def test_the_table_says_rows_groups_and_losses(place, tmp_path):
     for part in ("sex = Male (z = 1)", "sex = Female (z = 0)", "hired = yes", "log-loss",
                  "penalty", "accuracy", "train", "validation", "rounds"):  # fmt: skip
         assert part in text
-    training = load_model_folder(tmp_path / "model").card["training"]
+    training = load_model(tmp_path / "model").card["training"]
     assert training["rows"] == N == sum(part["rows"] for part in training["metrics"].values())
 
 
@@ -269,7 +269,7 @@ def test_the_validation_figures_are_those_the_schedule_stopped_by(place):
 
 
 def test_the_card_holds_the_roles_and_the_settings(place):
-    card = load_model_folder(place / "xgboost").card
+    card = load_model(place / "xgboost").card
     assert card["roles"] == {
         "target": "hired", "positive": "yes", "sensitive": "sex",
         "sensitive_levels": ["Female", "Male"], "weights": None, "dropped": ["race"],
@@ -286,7 +286,7 @@ def test_direct_effect_settings_reach_the_card(place, tmp_path):
         "-o", tmp_path / "model",
     )  # fmt: skip
     assert (result.exit_code, result.output) == (0, "")
-    card = load_model_folder(tmp_path / "model").card
+    card = load_model(tmp_path / "model").card
     settings = card["criterion"]["settings"]
     found = (card["strength"], settings["outcome_degree"], settings["effect_degree"])
     assert (*found, settings["norm"]) == (0.3, 2, 1, "function")
@@ -324,7 +324,7 @@ def test_a_0_1_target_and_sensitive_column_need_no_values(tmp_path):
     result = invoke("fit", file, "--target", "hired", "--sensitive", "sex", *FAST,
                     "-o", tmp_path / "model")  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert load_model_folder(tmp_path / "model").card["roles"]["sensitive_levels"] == ["0", "1"]
+    assert load_model(tmp_path / "model").card["roles"]["sensitive_levels"] == ["0", "1"]
 
 
 def test_an_unseen_level_is_scored_and_counted(place, tmp_path):
@@ -417,7 +417,7 @@ def test_a_near_copy_is_trained_on_if_the_user_asks_for_it(tmp_path):
     result = unsway("fit", file, *ROLES, *flags, "-o", output)
     assert result.returncode == 0, result.stderr
     assert "'code' predicts it almost alone" in result.stderr.replace("\n", " ")
-    assert load_model_folder(output).card["criterion"]["settings"]["allow_separation"] is True
+    assert load_model(output).card["criterion"]["settings"]["allow_separation"] is True
 
 
 @pytest.mark.parametrize("criterion", ["parity", "equalized-odds"])
@@ -605,7 +605,7 @@ def test_a_model_is_replaced_only_with_overwrite(place, tmp_path):
     assert "no such file" in complaint(*again, "--overwrite")
     assert (tmp_path / "model" / "card.json").read_bytes() == before
     fit(place / "whole.parquet", tmp_path / "model", "--engine", "logistic", "--overwrite")
-    assert load_model_folder(tmp_path / "model").card["engine"] == "logistic"
+    assert load_model(tmp_path / "model").card["engine"] == "logistic"
     assert os.listdir(tmp_path) == ["model"]
 
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from unsway import make_synthetic
 from unsway.cli.app import app
-from unsway.models.folder import load_model_folder
+from unsway.models.folder import load_model
 from unsway.sweeps import Frontier
 
 
@@ -59,7 +59,7 @@ def test_a_file_becomes_table_figure_models_and_choice(file, tmp_path):
     assert table["direct_effect_left"].isna().tolist() == [True, False, False] * 3
     found = Frontier.load(tmp_path / "out")
     chosen = found.select(max_accuracy_loss=1)
-    card = load_model_folder(tmp_path / "out" / "chosen").card
+    card = load_model(tmp_path / "out" / "chosen").card
     assert card["strength"] == chosen.strength
     assert card["roles"]["sensitive_levels"] == ["F", "M"]
     assert card["training"]["metrics"]["test"]["accuracy"] == chosen.test_figures["accuracy"]

@@ -9,7 +9,7 @@ import pytest
 
 from unsway import FairLogisticRegression, Parity
 from unsway.models.card import MARKDOWN, markdown_card
-from unsway.models.folder import TrainingRoles, load_model_folder, save_model_folder
+from unsway.models.folder import TrainingRoles, load_model, save_model
 from unsway.models.row_fingerprint import TRAINING_ROWS
 
 HOSTILE = '<script>alert(1)</script> | [x](javascript:1) `=cmd` "q"\n# h'
@@ -29,7 +29,7 @@ def saved(model, tmp_path):
     roles = TrainingRoles("hired", "yes", "sex", ("Female", "Male"), None, ("race",))
     metrics = {"train": {"rows": 200, "accuracy": 0.71234, "score_gap": 0.05, "odd": 1.5}}
     training = {"rows": 200, "metrics": metrics}
-    return save_model_folder(model, tmp_path / "model", roles=roles, training=training)
+    return save_model(model, tmp_path / "model", roles=roles, training=training)
 
 
 def test_a_saved_model_has_both_cards(saved):
@@ -62,15 +62,15 @@ def test_the_card_says_what_the_model_is(saved):
 
 
 def test_the_folder_is_read_and_replaced_with_the_card_in_it(model, saved):
-    assert load_model_folder(saved).card["roles"]["target"] == "hired"
-    save_model_folder(model, saved, overwrite=True)
+    assert load_model(saved).card["roles"]["target"] == "hired"
+    save_model(model, saved, overwrite=True)
     assert "hired" not in (saved / MARKDOWN).read_text("utf-8")
 
 
 def test_a_folder_saved_before_there_were_such_cards_is_read_and_replaced(model, saved):
     (saved / MARKDOWN).unlink()
-    assert load_model_folder(saved).features[0].name == "age"
-    save_model_folder(model, saved, overwrite=True)
+    assert load_model(saved).features[0].name == "age"
+    save_model(model, saved, overwrite=True)
     assert (saved / MARKDOWN).exists()
 
 
@@ -78,7 +78,7 @@ def test_a_card_that_stands_alone_is_no_model(model, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / MARKDOWN).write_text("mine")
     with pytest.raises(FileExistsError, match="is no model folder"):
-        save_model_folder(model, tmp_path / "notes", overwrite=True)
+        save_model(model, tmp_path / "notes", overwrite=True)
     assert (tmp_path / "notes" / MARKDOWN).read_text() == "mine"
 
 
@@ -112,5 +112,5 @@ def test_many_features_are_counted():
 
 
 def test_no_row_of_the_training_table_is_in_the_card(model, tmp_path):
-    text = (save_model_folder(model, tmp_path / "m") / MARKDOWN).read_text("utf-8")
+    text = (save_model(model, tmp_path / "m") / MARKDOWN).read_text("utf-8")
     assert f"{model.coef_[0][0]:.6f}" not in text

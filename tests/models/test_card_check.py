@@ -11,7 +11,7 @@ import pytest
 import unsway
 from unsway.models.card_check import with_checksum
 from unsway.models.features import Feature, features_of_table, one_hot
-from unsway.models.folder import MODEL_FILES, load_model_folder, save_model_folder
+from unsway.models.folder import MODEL_FILES, load_model, save_model
 
 BOOSTERS = [
     pytest.param(name, marks=pytest.mark.skipif(find_spec(name) is None, reason="not installed"))
@@ -43,7 +43,7 @@ def fitted(engine, X, y, z):
 
 def save(engine, path, names=("age", "pay", "job")):
     model, features = fitted(engine, *people(names))
-    return save_model_folder(model, path, features=features)
+    return save_model(model, path, features=features)
 
 
 def change_card(path, change, *, sealed=True):
@@ -91,7 +91,7 @@ def test_two_names_that_changed_places_in_the_card_are_refused(engine, tmp_path)
     change_card(path, swap)
     complaint = r"card\.json is not the card of model\.\w+: .* 'pay' in the card and 'age' in the"
     with pytest.raises(ValueError, match=complaint):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -99,7 +99,7 @@ def test_a_feature_that_has_another_name_in_the_card_is_refused(engine, tmp_path
     path = save(engine, tmp_path / "model")
     change_card(path, lambda card: card["features"][1].update(name="wage"))
     with pytest.raises(ValueError, match="'wage' in the card and 'pay' in the model; take both"):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize(("engine", "width"), [("logistic", 4), *(
@@ -117,7 +117,7 @@ def test_a_feature_too_many_or_too_few_in_the_card_is_refused(engine, width, mor
 
     change_card(path, resize)
     with pytest.raises(ValueError, match=rf" {width + more} .* and the model has {width};"):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize("engine", BOOSTERS)
@@ -126,14 +126,14 @@ def test_a_category_that_the_model_takes_for_a_number_is_refused(engine, tmp_pat
     number_no_more = {"kind": "category", "levels": ["a", "b"]}
     change_card(path, lambda card: card["features"][0].update(number_no_more))
     with pytest.raises(ValueError, match="'age', a category in the card but not in the model"):
-        load_model_folder(path)
+        load_model(path)
 
 
 def test_a_logistic_regression_whose_levels_changed_places_is_refused(tmp_path):
     path = save("logistic", tmp_path / "model")
     change_card(path, lambda card: card["features"][2]["levels"].reverse())
     with pytest.raises(ValueError, match="'job' = 'cook' in the card and 'job' = 'clerk' in the"):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize("engine", BOOSTERS)
@@ -141,7 +141,7 @@ def test_the_features_of_another_model_are_refused_when_it_is_saved(engine, tmp_
     model, _ = fitted(engine, *people())
     features = [Feature(name, "number") for name in ("pay", "age", "job")]
     with pytest.raises(ValueError, match="are not those of the model: feature 1 of 3 is 'pay'"):
-        save_model_folder(model, tmp_path / "model", features=features)
+        save_model(model, tmp_path / "model", features=features)
     assert not (tmp_path / "model").exists()
 
 
@@ -156,7 +156,7 @@ def test_a_model_of_other_features_is_refused(engine, tmp_path):
     )
     put_model(engine, path, (other / MODEL_FILES[engine]).read_bytes())
     with pytest.raises(ValueError, match="is 'pay' in the card and 'debt' in the model"):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_model_of_three_classes_is_refused(engine, objective, tmp_path):
     content = trained_elsewhere(engine, objective, X[["age", "pay"]], y + z, num_class=3)
     put_model(engine, path, content)
     with pytest.raises(ValueError, match="the model has 3 classes, not 2; take both"):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_model_of_another_objective_is_refused(engine, objective, more, tmp_pa
     content = trained_elsewhere(engine, objective, X[["age", "pay"]], y, **more)
     put_model(engine, path, content)
     with pytest.raises(ValueError, match=f"objective is '{objective}.*', not 'binary"):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_damaged_logistic_regression_is_refused(stored, complaint, tmp_path):
     path = save("logistic", tmp_path / "model")
     put_model("logistic", path, stored)
     with pytest.raises(ValueError, match=rf"model\.json is damaged: .*{complaint}"):
-        load_model_folder(path)
+        load_model(path)
 
 
 # --- names the engine cannot hold ----------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_a_damaged_logistic_regression_is_refused(stored, complaint, tmp_path):
 def test_names_that_an_engine_cannot_hold_are_read_back(engine, names, tmp_path):
     X, y, z = people(names)
     model, features = fitted(engine, X, y, z)
-    loaded = load_model_folder(save_model_folder(model, tmp_path / "model", features=features))
+    loaded = load_model(save_model(model, tmp_path / "model", features=features))
     assert tuple(each.name for each in loaded.features) == names
     expected = model.predict_proba(X if features is None else one_hot(X, features)[0])
     np.testing.assert_allclose(loaded.predict_proba(X), expected, rtol=1e-13)
@@ -247,7 +247,7 @@ def test_a_booster_of_an_array_may_be_saved_with_names(engine, tmp_path):
     X, y, z = people()
     model, _ = fitted(engine, X[["age", "pay"]].to_numpy(), y, z)
     features = [Feature("age", "number"), Feature("pay", "number")]
-    loaded = load_model_folder(save_model_folder(model, tmp_path / "model", features=features))
+    loaded = load_model(save_model(model, tmp_path / "model", features=features))
     expected = model.predict_proba(X[["age", "pay"]].to_numpy())
     np.testing.assert_array_equal(loaded.predict_proba(X), expected)
 
@@ -257,7 +257,7 @@ def test_names_that_no_model_holds_are_guarded_by_the_checksum_of_the_card(engin
     path = save(engine, tmp_path / "model", ("age [years]", "pay [:]", "job"))
     change_card(path, swap, sealed=False)
     with pytest.raises(ValueError, match=r"is not the card of model|its checksum differs; restore"):
-        load_model_folder(path)
+        load_model(path)
 
 
 # --- a damaged card ------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def path(tmp_path):
 def test_a_card_without_a_field_is_refused_by_its_name(path, field):
     change_card(path, lambda card: card.pop(field))
     with pytest.raises(ValueError, match=rf"card\.json is damaged: it has no '{field}'; restore"):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -286,7 +286,7 @@ def test_a_card_without_a_field_is_refused_by_its_name(path, field):
 def test_a_card_with_a_field_of_another_type_is_refused_by_its_name(path, field, value):
     change_card(path, lambda card: card.update({field: value}))
     with pytest.raises(ValueError, match=rf"card\.json is damaged: '{field}' is not "):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize(
@@ -312,38 +312,38 @@ def test_a_card_with_a_field_of_another_type_is_refused_by_its_name(path, field,
 def test_a_card_that_is_damaged_inside_is_refused(path, change, complaint):
     change_card(path, change)
     with pytest.raises(ValueError, match=rf"card\.json is damaged: .*{complaint}"):
-        load_model_folder(path)
+        load_model(path)
 
 
 def test_a_card_whose_words_changed_is_refused(path):
     change_card(path, lambda card: card["criterion"].update(name="DirectEffect"), sealed=False)
     with pytest.raises(ValueError, match="has changed since it was saved: its checksum differs"):
-        load_model_folder(path)
+        load_model(path)
 
 
 def test_a_card_written_before_there_was_a_checksum_is_read(path):
     change_card(path, lambda card: card.pop("checksum"), sealed=False)
-    assert load_model_folder(path).card["engine"] == "logistic"
+    assert load_model(path).card["engine"] == "logistic"
 
 
 def test_counts_under_keys_that_are_numbers_keep_the_card_whole(tmp_path):
     model, features = fitted("logistic", *people())
     training = {"rows": {10: 1, 9: 2}}
-    path = save_model_folder(model, tmp_path / "model", features=features, training=training)
-    assert load_model_folder(path).card["training"] == {"rows": {"9": 2, "10": 1}}
+    path = save_model(model, tmp_path / "model", features=features, training=training)
+    assert load_model(path).card["training"] == {"rows": {"9": 2, "10": 1}}
 
 
 def test_one_flipped_bit_of_a_card_is_refused_or_changes_nothing(path):
     content = (path / "card.json").read_bytes()
     X = people()[0]
-    card, scores = json.loads(content), load_model_folder(path).predict_proba(X)
+    card, scores = json.loads(content), load_model(path).predict_proba(X)
     rng, refused = np.random.default_rng(0), 0
     for _ in range(300):
         damaged = bytearray(content)
         damaged[rng.integers(len(content))] ^= 1 << rng.integers(8)
         (path / "card.json").write_bytes(damaged)
         try:
-            loaded = load_model_folder(path)
+            loaded = load_model(path)
         except (ValueError, FileNotFoundError):
             refused += 1
             continue

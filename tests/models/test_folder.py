@@ -21,8 +21,8 @@ from unsway.models.features import Feature, align, features_of_table, one_hot
 from unsway.models.folder import (
     TrainingRoles,
     check_model_folder,
-    load_model_folder,
-    save_model_folder,
+    load_model,
+    save_model,
 )
 from unsway.models.logistic import FairLogisticRegression
 
@@ -62,12 +62,12 @@ def logistic():
 
 @pytest.fixture(scope="module")
 def saved(logistic, tmp_path_factory):
-    return save_model_folder(logistic[0], tmp_path_factory.mktemp("models") / "model")
+    return save_model(logistic[0], tmp_path_factory.mktemp("models") / "model")
 
 
 @pytest.fixture
 def copy(logistic, tmp_path):
-    return save_model_folder(logistic[0], tmp_path / "model")
+    return save_model(logistic[0], tmp_path / "model")
 
 
 # --- the round trip ------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def copy(logistic, tmp_path):
 def test_a_booster_read_back_gives_the_same_probabilities(engine, tmp_path):
     X, y, z = people()
     model = classifier(engine).fit(X, y, sensitive_features=z)
-    loaded = load_model_folder(save_model_folder(model, tmp_path / "model"))
+    loaded = load_model(save_model(model, tmp_path / "model"))
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     assert type(loaded.booster) is type(model.booster_)
 
@@ -86,7 +86,7 @@ def test_a_booster_read_back_gives_the_same_probabilities(engine, tmp_path):
 def test_any_kind_of_frame_in_any_column_order_scores_the_same(engine, tmp_path):
     X, y, z = people()
     model = classifier(engine).fit(X, y, sensitive_features=z)
-    loaded = load_model_folder(save_model_folder(model, tmp_path / "model"))
+    loaded = load_model(save_model(model, tmp_path / "model"))
     expected = model.predict_proba(X)
     turned = X[X.columns[::-1]].assign(extra="words")
     for frame in (turned, pl.from_pandas(turned), pa.Table.from_pandas(turned)):
@@ -96,7 +96,7 @@ def test_any_kind_of_frame_in_any_column_order_scores_the_same(engine, tmp_path)
 def test_a_logistic_regression_read_back_gives_the_same_probabilities(logistic, saved):
     model, X = logistic
     expected = model.predict_proba(X[["age"]])
-    np.testing.assert_allclose(load_model_folder(saved).predict_proba(X), expected, rtol=1e-13)
+    np.testing.assert_allclose(load_model(saved).predict_proba(X), expected, rtol=1e-13)
 
 
 def test_a_logistic_regression_on_one_hot_columns_is_saved_with_their_levels(tmp_path):
@@ -105,9 +105,9 @@ def test_a_logistic_regression_on_one_hot_columns_is_saved_with_their_levels(tmp
     features = features_of_table(X)
     matrix, names = one_hot(X, features)
     model = FairLogisticRegression(unsway.Parity()).fit(matrix, y, sensitive_features=z)
-    path = save_model_folder(model, tmp_path / "model", features=features)
+    path = save_model(model, tmp_path / "model", features=features)
     expected = model.predict_proba(matrix)
-    np.testing.assert_allclose(load_model_folder(path).predict_proba(X), expected, rtol=1e-13)
+    np.testing.assert_allclose(load_model(path).predict_proba(X), expected, rtol=1e-13)
     stored = json.loads((path / "model.json").read_text("utf-8"))["coefficients"]
     levels = [(each["feature"], each["level"]) for each in stored]
     assert levels[:3] == [("age", None), ("job <b>, ü", "(missing)"), ("job <b>, ü", "clerk")]
@@ -117,7 +117,7 @@ def test_a_logistic_regression_on_one_hot_columns_is_saved_with_their_levels(tmp
 def test_plain_xgboost_without_unsway_reads_the_model_and_scores_the_same(tmp_path):
     X, y, z = people()
     model = classifier("xgboost").fit(X, y, sensitive_features=z)
-    path = save_model_folder(model, tmp_path / "model")
+    path = save_model(model, tmp_path / "model")
     np.save(tmp_path / "rows.npy", model.table_.matrix(X))
     code = (
         "import sys, numpy as np\n"
@@ -137,7 +137,7 @@ def test_plain_xgboost_without_unsway_reads_the_model_and_scores_the_same(tmp_pa
 
 def test_an_array_is_scored_by_position(logistic, saved):
     model, X = logistic
-    loaded = load_model_folder(saved)
+    loaded = load_model(saved)
     expected = model.predict_proba(X[["age"]])
     np.testing.assert_allclose(loaded.predict_proba(X[["age"]].to_numpy()), expected, rtol=1e-13)
     with pytest.raises(ValueError, match="X has 2 columns; the model was trained on 1"):
@@ -156,7 +156,7 @@ def test_the_card_tells_engine_versions_criterion_strength_and_roles(tmp_path):
         criterion, strength=0.25, l2=0.01, groups=Grouping(reference="Female")
     )
     model.fit(X[["age"]], labels, sensitive_features=groups)
-    card = load_model_folder(save_model_folder(model, tmp_path / "m", training={"rows": N})).card
+    card = load_model(save_model(model, tmp_path / "m", training={"rows": N})).card
     assert (card["engine"], card["strength"], card["training"]) == ("logistic", 0.25, {"rows": N})
     assert card["versions"]["unsway"] == unsway.__version__
     assert card["criterion"]["name"] == "DirectEffect"
@@ -172,14 +172,14 @@ def test_a_fitted_criterion_is_described_by_its_settings_alone(tmp_path):
     X, y, z = people()
     fitted = unsway.DirectEffect().fit(rows_of(X, y, z))
     model = FairLogisticRegression(fitted).fit(X[["age"]], y, sensitive_features=z)
-    card = load_model_folder(save_model_folder(model, tmp_path / "model")).card
+    card = load_model(save_model(model, tmp_path / "model")).card
     assert card["criterion"]["name"] == "DirectEffect"
     assert str(fitted.row_values[0]) not in (tmp_path / "model" / "card.json").read_text()
 
 
 def test_given_roles_stand_in_the_card(logistic, tmp_path):
     roles = TrainingRoles("hired", "yes", "sex", ("(any other)", "Male"), None, ("race",))
-    card = load_model_folder(save_model_folder(logistic[0], tmp_path / "m", roles=roles)).card
+    card = load_model(save_model(logistic[0], tmp_path / "m", roles=roles)).card
     assert card["roles"]["target"] == "hired"
     assert card["roles"]["dropped"] == ["race"]
 
@@ -189,7 +189,7 @@ def test_given_roles_stand_in_the_card(logistic, tmp_path):
 
 def test_a_missing_column_is_named_with_close_matches(saved):
     with pytest.raises(ValueError, match=r"^column 'age' is missing; did you mean 'Age'"):
-        load_model_folder(saved).predict_proba(pd.DataFrame({"Age": [1.0], "pay": [2.0]}))
+        load_model(saved).predict_proba(pd.DataFrame({"Age": [1.0], "pay": [2.0]}))
 
 
 @pytest.mark.parametrize(
@@ -214,41 +214,41 @@ def test_a_column_without_any_value_has_no_kind(make):
 @pytest.mark.parametrize(("value", "complaint"), [(np.nan, "1 missing numbers"), (np.inf, "1 inf")])
 def test_a_linear_model_refuses_a_missing_or_infinite_number(saved, value, complaint):
     with pytest.raises(ValueError, match=f"column 'age' has {complaint}"):
-        load_model_folder(saved).predict_proba(pd.DataFrame({"age": [1.0, value]}))
+        load_model(saved).predict_proba(pd.DataFrame({"age": [1.0, value]}))
 
 
 def test_only_our_own_classifiers_are_saved(tmp_path):
     model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(TypeError, match="LogisticRegression cannot be saved as a model folder"):
-        save_model_folder(model, tmp_path / "model")
+        save_model(model, tmp_path / "model")
     assert os.listdir(tmp_path) == []
 
 
 def test_features_must_make_the_columns_of_the_model(logistic, tmp_path):
     features = [Feature("age", "number"), Feature("job", "category", ("a", "b"))]
     with pytest.raises(ValueError, match="the features make 3 columns; the model has 1"):
-        save_model_folder(logistic[0], tmp_path / "model", features=features)
+        save_model(logistic[0], tmp_path / "model", features=features)
     assert os.listdir(tmp_path) == []
 
 
 def test_a_folder_that_is_not_there_or_no_model_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="gone is no model folder: there is no such folder"):
-        load_model_folder(tmp_path / "gone")
+        load_model(tmp_path / "gone")
     with pytest.raises(FileNotFoundError, match=r"it has no card\.json"):
-        load_model_folder(tmp_path)
+        load_model(tmp_path)
 
 
 def test_a_model_file_that_is_missing_truncated_or_changed_is_refused(copy):
     content = (copy / "model.json").read_bytes()
     (copy / "model.json").write_bytes(content[:20])
     with pytest.raises(ValueError, match=f"is truncated: it has 20 of {len(content)} bytes"):
-        load_model_folder(copy)
+        load_model(copy)
     (copy / "model.json").write_bytes(content.replace(b"age", b"pay"))
     with pytest.raises(ValueError, match="has changed since it was saved: its checksum differs"):
-        load_model_folder(copy)
+        load_model(copy)
     (copy / "model.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"model\.json is missing: the model folder is not"):
-        load_model_folder(copy)
+        load_model(copy)
 
 
 @pytest.mark.parametrize(
@@ -265,26 +265,26 @@ def test_a_card_of_another_kind_is_refused(copy, change, complaint):
     card = {name: value for name, value in (card | change).items() if value is not None}
     (copy / "card.json").write_text(json.dumps(card))
     with pytest.raises(ValueError, match=complaint):
-        load_model_folder(copy)
+        load_model(copy)
 
 
 def test_a_truncated_card_is_refused(copy):
     text = (copy / "card.json").read_text()
     (copy / "card.json").write_text(text[: len(text) // 2])
     with pytest.raises(ValueError, match=r"card\.json is damaged or truncated: it is not JSON"):
-        load_model_folder(copy)
+        load_model(copy)
 
 
 def test_a_model_the_engine_cannot_read_is_refused_in_one_line(tmp_path):
     X, y, z = people()
     model = classifier("xgboost").fit(X, y, sensitive_features=z)
-    path = save_model_folder(model, tmp_path / "model")
+    path = save_model(model, tmp_path / "model")
     (path / "model.json").write_bytes(b"{}")
     card = json.loads((path / "card.json").read_text())
     card["files"]["model.json"] = {"bytes": 2, "sha256": sha256(b"{}").hexdigest()}
     (path / "card.json").write_text(json.dumps(card))
     with pytest.raises(ValueError, match=r"model\.json cannot be read by xgboost [0-9.]+$"):
-        load_model_folder(path)
+        load_model(path)
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -293,10 +293,10 @@ def test_a_model_the_engine_cannot_read_is_refused_in_one_line(tmp_path):
 def test_a_model_is_replaced_only_when_asked(logistic, copy):
     before = (copy / "card.json").read_text()
     with pytest.raises(FileExistsError, match="already holds a model; replace it with --overwrite"):
-        save_model_folder(logistic[0], copy)
+        save_model(logistic[0], copy)
     assert (copy / "card.json").read_text() == before
-    save_model_folder(logistic[0], copy, training={"rows": 7}, overwrite=True)
-    assert load_model_folder(copy).card["training"] == {"rows": 7}
+    save_model(logistic[0], copy, training={"rows": 7}, overwrite=True)
+    assert load_model(copy).card["training"] == {"rows": 7}
     assert os.listdir(copy.parent) == ["model"]
 
 
@@ -310,7 +310,7 @@ def test_a_folder_with_other_files_is_never_replaced(names, tmp_path):
 
 def test_an_empty_folder_is_filled_and_a_file_refused(logistic, tmp_path):
     (tmp_path / "empty").mkdir()
-    assert load_model_folder(save_model_folder(logistic[0], tmp_path / "empty")).features
+    assert load_model(save_model(logistic[0], tmp_path / "empty")).features
     (tmp_path / "file").write_text("a file")
     with pytest.raises(NotADirectoryError, match="file is a file; give the name of a folder"):
         check_model_folder(tmp_path / "file")

@@ -9,7 +9,7 @@ from amounts import LOSSES, each_loss, people
 
 from unsway import FairLGBMRegressor, FairLinearRegressor, FairXGBRegressor
 from unsway.models.card_check import with_checksum
-from unsway.models.folder import TrainingRoles, load_model_folder, save_model_folder
+from unsway.models.folder import TrainingRoles, load_model, save_model
 
 pytest.importorskip("xgboost")
 pytest.importorskip("lightgbm")
@@ -34,7 +34,7 @@ def change_card(path, **changes):
 @each_loss
 def test_a_folder_predicts_what_the_model_predicts(regressor, loss, tmp_path):
     model, X = fitted(regressor, loss)
-    saved = load_model_folder(save_model_folder(model, tmp_path / "model"))
+    saved = load_model(save_model(model, tmp_path / "model"))
     np.testing.assert_allclose(saved.predict(X), model.predict(X), rtol=1e-6)
     years = np.full(len(X), 2.0)
     np.testing.assert_allclose(saved.predict(X, years), 2 * saved.predict(X))
@@ -45,7 +45,7 @@ def test_a_folder_predicts_what_the_model_predicts(regressor, loss, tmp_path):
 @each_regressor
 def test_a_model_of_strength_0_makes_the_round_trip(regressor, tmp_path):
     model, X = fitted(regressor, "tweedie", strength=0.0, power=1.3)
-    saved = load_model_folder(save_model_folder(model, tmp_path / "model"))
+    saved = load_model(save_model(model, tmp_path / "model"))
     np.testing.assert_allclose(saved.predict(X), model.predict(X), rtol=1e-6)
     assert saved.loss.power == 1.3
     assert saved.card["outcome"]["balance"] is None
@@ -56,8 +56,8 @@ def test_a_model_of_strength_0_makes_the_round_trip(regressor, tmp_path):
 def test_the_card_says_loss_unit_and_total(tmp_path):
     model, _ = fitted(FairLinearRegressor)
     roles = TrainingRoles("claims", None, "sex", ("f", "m"), exposure="years")
-    path = save_model_folder(model, tmp_path / "model", roles=roles)
-    assert load_model_folder(path).card["outcome"] == {
+    path = save_model(model, tmp_path / "model", roles=roles)
+    assert load_model(path).card["outcome"] == {
         "loss": "poisson",
         "power": None,
         "per_exposure": True,
@@ -72,7 +72,7 @@ def test_the_card_says_loss_unit_and_total(tmp_path):
 
 def test_predictions_of_numbers_are_no_probabilities(tmp_path):
     model, X = fitted(FairLinearRegressor)
-    saved = load_model_folder(save_model_folder(model, tmp_path / "model"))
+    saved = load_model(save_model(model, tmp_path / "model"))
     with pytest.raises(TypeError, match="call predict"):
         saved.predict_proba(X)
     with pytest.raises(ValueError, match="zero or negative"):
@@ -83,12 +83,12 @@ def test_predictions_of_numbers_are_no_probabilities(tmp_path):
 @pytest.mark.parametrize("other", [each for each in LOSSES if each != "poisson"])
 def test_a_card_of_another_loss_than_the_model_is_refused(regressor, other, tmp_path):
     model, _ = fitted(regressor)
-    path = save_model_folder(model, tmp_path / "model")
+    path = save_model(model, tmp_path / "model")
     power = 1.5 if other == "tweedie" else None
     outcome = {"loss": other, "power": power, "per_exposure": True, "balance": None}
     change_card(path, outcome=outcome)
     with pytest.raises(ValueError, match="the model's objective is"):
-        load_model_folder(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_card_of_another_loss_than_the_model_is_refused(regressor, other, tmp_
     ],
 )
 def test_a_damaged_outcome_is_named(outcome, words, tmp_path):
-    path = save_model_folder(fitted(FairLinearRegressor)[0], tmp_path / "model")
+    path = save_model(fitted(FairLinearRegressor)[0], tmp_path / "model")
     change_card(path, outcome=outcome)
     with pytest.raises(ValueError, match=words):
-        load_model_folder(path)
+        load_model(path)

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from unsway import DirectEffect, FairLogisticRegression, FairTarget, Parity, make_synthetic
 from unsway.models.card_check import with_checksum
 from unsway.models.features import Feature, features_of_table, one_hot
-from unsway.models.folder import load_model_folder, save_model_folder
+from unsway.models.folder import load_model, save_model
 
 WORLD = make_synthetic(1_500, random_state=0)
 Y, Z = WORLD.y, WORLD.z
@@ -109,8 +109,8 @@ def test_a_warm_start_from_fewer_indicators_is_refused():
 
 def test_a_model_read_back_gives_the_same_probabilities(tmp_path):
     model = fit(FRAME)
-    path = save_model_folder(model, tmp_path / "model")
-    loaded = load_model_folder(path)
+    path = save_model(model, tmp_path / "model")
+    loaded = load_model(path)
     hole = FRAME.assign(debt=np.nan)
     for table in (FRAME, hole):
         assert_close(loaded.predict_proba(table), model.predict_proba(table), 1e-12)
@@ -118,7 +118,7 @@ def test_a_model_read_back_gives_the_same_probabilities(tmp_path):
 
 def test_the_file_is_enough_to_score_without_unsway(tmp_path):
     model = fit(FRAME)
-    path = save_model_folder(model, tmp_path / "model")
+    path = save_model(model, tmp_path / "model")
     stored = json.loads((path / "model.json").read_text("utf-8"))
     margin = np.full(1_500, stored["intercept"])
     for each in stored["coefficients"]:
@@ -135,7 +135,7 @@ def test_missing_numbers_and_missing_categories_are_kept_apart(tmp_path):
     features = features_of_table(table)
     matrix, _ = one_hot(table, features, keep_missing=True)
     model = fit(matrix)
-    loaded = load_model_folder(save_model_folder(model, tmp_path / "model", features=features))
+    loaded = load_model(save_model(model, tmp_path / "model", features=features))
     assert loaded.marked == ("age", "pay")
     assert_close(loaded.predict_proba(table), model.predict_proba(matrix), 1e-12)
 
@@ -159,17 +159,17 @@ def seal(path, content):
     ],
 )
 def test_a_file_that_was_changed_is_refused(change, message, tmp_path):
-    path = save_model_folder(fit(FRAME), tmp_path / "model")
+    path = save_model(fit(FRAME), tmp_path / "model")
     stored = json.loads((path / "model.json").read_text("utf-8"))
     change(stored)
     content = json.dumps(stored).encode()
     (path / "model.json").write_bytes(content)
     seal(path, content)
     with pytest.raises(ValueError, match=message):
-        load_model_folder(path)
+        load_model(path)
 
 
 def test_features_that_are_not_those_of_the_model_are_refused(tmp_path):
     features = [Feature("a", "number"), Feature("b", "number")]
     with pytest.raises(ValueError, match="the features make 2 columns; the model has 5"):
-        save_model_folder(fit(FRAME), tmp_path / "model", features=features)
+        save_model(fit(FRAME), tmp_path / "model", features=features)

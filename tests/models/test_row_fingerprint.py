@@ -17,7 +17,7 @@ from unsway import (
     make_synthetic,
 )
 from unsway.models import row_fingerprint
-from unsway.models.folder import load_model_folder, save_model_folder
+from unsway.models.folder import load_model, save_model
 from unsway.models.row_fingerprint import TRAINING_ROWS, KeptKeys, RowFingerprint
 
 
@@ -88,9 +88,9 @@ def test_a_file_of_it_is_read_back_and_a_changed_one_refused(tmp_path):
     people = make_synthetic(400, random_state=0)
     model = FairLogisticRegression(Parity(), strength=0.5)
     model.fit(people.X, people.y, sensitive_features=people.z)
-    path = save_model_folder(model, tmp_path / "model")
+    path = save_model(model, tmp_path / "model")
     fresh = make_synthetic(400, random_state=1)
-    saved = load_model_folder(path)
+    saved = load_model(path)
     for each in (model, saved):
         assert each.share_trained_on(people.X) == 1
         assert each.share_trained_on(fresh.X) == 0
@@ -98,9 +98,9 @@ def test_a_file_of_it_is_read_back_and_a_changed_one_refused(tmp_path):
     stored["repeated"] = 0.95
     (path / TRAINING_ROWS).write_text(json.dumps(stored))
     with pytest.raises(ValueError, match="changed since it was saved"):
-        load_model_folder(path)
+        load_model(path)
     (path / TRAINING_ROWS).unlink()
-    without = load_model_folder(path)
+    without = load_model(path)
     assert math.isnan(without.share_trained_on(people.X))
     np.testing.assert_array_equal(without.predict_proba(fresh.X), saved.predict_proba(fresh.X))
 

@@ -274,12 +274,12 @@ def engine_objective(
 
 
 def save_model(model: Any, folder: Any) -> Any:
-    from unsway.models.folder import save_model_folder
+    from unsway.models.folder import save_model
 
-    return save_model_folder(model, folder)
+    return save_model(model, folder)
 
 
 def load_model(folder: Any) -> Any:
-    from unsway.models.folder import load_model_folder
+    from unsway.models.folder import load_model
 
-    return load_model_folder(folder)
+    return load_model(folder)

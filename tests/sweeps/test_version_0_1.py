@@ -10,7 +10,7 @@ import pytest
 
 from unsway import Frontier, frontier
 from unsway.effects.influence import EFFECTS
-from unsway.models.folder import load_model_folder
+from unsway.models.folder import load_model
 from unsway.sweeps import Store
 from unsway.sweeps.inputs import check_inputs, differences
 
@@ -27,7 +27,7 @@ def store(tmp_path):
 
 def test_a_model_folder_is_read_and_gives_its_scores():
     X, _, _ = MAKE.rows()
-    found = load_model_folder(HERE / "model").predict_proba(X)[:5, 1]
+    found = load_model(HERE / "model").predict_proba(X)[:5, 1]
     np.testing.assert_allclose(found, json.loads((HERE / "scores.json").read_text()), rtol=1e-12)
 
 

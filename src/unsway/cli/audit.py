@@ -14,7 +14,7 @@ from ..auditing.audits import Audit, audit
 from ..auditing.training_rows import TrainingRows, check_training_rows
 from ..extras import load
 from ..files import write_atomically
-from ..models.folder import TrainingRoles, load_model_folder
+from ..models.folder import TrainingRoles, load_model
 from ..models.saved_model import SavedModel
 from ..report import write_audit_report
 from ..rows import Rows
@@ -53,7 +53,7 @@ class Source:
                 f"{flag} {text!r}: there is no such folder; give a model folder, {COLUMN}NAME for "
                 "a column of FILE, or a .csv or .parquet file of scores"
             )
-        return cls(flag, model=load_model_folder(path))
+        return cls(flag, model=load_model(path))
 
     def training_rows(self, table: Any, *, allowed: bool) -> TrainingRows | None:
         """Return how many rows of the table a model folder was trained on, or refuse them."""

@@ -28,7 +28,7 @@ from ..groups import find_copies, level_extremes
 from ..models.boosting import check_booster, nuisance_fitting
 from ..models.external import check_low_memory, fit_rows, predict_rows
 from ..models.features import Feature, features_of_table, one_hot
-from ..models.folder import TrainingRoles, check_model_folder, save_model_folder
+from ..models.folder import TrainingRoles, check_model_folder, save_model
 from ..models.logistic import check_regression
 from ..models.parquet import ParquetRows, column_names
 from ..models.training import fit_for, fit_held_out, hold_out_rows
@@ -101,7 +101,7 @@ def fit(
         metrics = {name: measure(done, name) for name in done.parts}
         training = {"rows": len(done.rows), **_length(classifier), "metrics": metrics}
         classifier.criterion = criterion  # the settings; the fitted one holds the rows
-        save_model_folder(
+        save_model(
             classifier, output, features=done.features, roles=done.roles, training=training,
             overwrite=overwrite,
         )  # fmt: skip

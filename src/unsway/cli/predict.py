@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..extras import load
-from ..models.folder import load_model_folder
+from ..models.folder import load_model
 from ..models.saved_model import SavedModel
 from .console import note, say, steps
 from .flags import split_columns
@@ -28,7 +28,7 @@ def predict(
     """
     check_suffix(output)
     with places([output], file), steps(3, f"Reading {file.name}", quiet=quiet) as progress:
-        saved = load_model_folder(model)
+        saved = load_model(model)
         table = read_table(file, as_text=text_columns(saved))
         kept = split_columns(keep, table.column_names, "--keep")
         if column in kept:

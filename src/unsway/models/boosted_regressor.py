@@ -13,7 +13,7 @@ from .._typing import Floats
 from ..core import Schedule, Step
 from ..groups import Grouping
 from .boosting import check_booster, prepare_booster, start, train_booster
-from .engine import BoosterSettings, Engine, params_of
+from .engine import BoosterSettings, Engine, params_of, refuse_unknown
 from .regression import (
     balance_of,
     balancing_step,
@@ -22,6 +22,7 @@ from .regression import (
     predictions,
 )
 from .row_fingerprint import share_trained_on
+from .summary import summary
 from .training import number_loss_of, read_table, refit
 
 
@@ -50,7 +51,9 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         progress: bool = False,
         random_state: int = 0,
         n_jobs: int | None = None,
+        **unknown: Any,
     ) -> None:
+        refuse_unknown(self, unknown)
         self.criterion = criterion
         self.strength = strength
         self.loss = loss
@@ -119,6 +122,7 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         return np.asarray(self.engine.margin(self.booster_, table, self.n_jobs), dtype=np.float64)
 
     share_trained_on = share_trained_on
+    summary = summary
 
     def predict(self, X: Any, exposure: Any = None) -> Floats:
         """Return the mean of each row: per unit of exposure, or for the exposure if it is given."""

@@ -22,11 +22,12 @@ from ..core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from ..core.schedule import Run
 from ..criteria import choose_strength
 from ..groups import Grouping
-from .engine import BoosterSettings, Engine, Grower, params_of
+from .engine import BoosterSettings, Engine, Grower, params_of, refuse_unknown
 from .margins import class_probabilities, likelier_class, show_steps
 from .nuisances import EngineFitting
 from .objectives import check_learning_rate
 from .row_fingerprint import share_trained_on
+from .summary import summary
 from .training import (
     Part,
     check_settings,
@@ -152,7 +153,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         progress: bool = False,
         random_state: int = 0,
         n_jobs: int | None = None,
+        **unknown: Any,
     ) -> None:
+        refuse_unknown(self, unknown)
         self.criterion = criterion
         self.strength = strength
         self.params = params
@@ -232,6 +235,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.engine.margin(self.booster_, table, self.n_jobs), dtype=np.float64)
 
     share_trained_on = share_trained_on
+    summary = summary
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row."""

@@ -13,6 +13,7 @@ from .._typing import Floats, Index
 from ..core import Loss
 from ..rows import Rows
 from ..tables import CodedTable
+from .features import close_matches
 from .training import Part, loss_of
 
 if TYPE_CHECKING:
@@ -263,3 +264,18 @@ class Engine(Protocol):
 
     def stored_name(self, name: str) -> str:
         """Return a column's name as it comes back from a saved model."""
+
+
+def refuse_unknown(model: Any, unknown: Mapping[str, Any]) -> None:
+    """Refuse arguments that a booster does not have: those of its engine go into ``params``."""
+    if not unknown:
+        return
+    name, value = next(iter(unknown.items()))
+    title, known = type(model).__name__, list(type(model)._get_param_names())
+    reason = model.engine.refused_params.get(name)
+    if reason is not None:
+        raise TypeError(f"{title} takes no {name!r}: {reason}")
+    raise TypeError(
+        f"{title} has no argument {name!r}{close_matches(name, known) or '.'} Parameters of the "
+        f"engine go into params: {title}(params={{{name!r}: {value!r}}})"
+    )

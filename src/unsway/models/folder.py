@@ -66,7 +66,7 @@ class TrainingRoles:
     exposure: str | None = None
 
 
-def save_model_folder(
+def save_model(
     model: Any,
     path: str | Path,
     *,
@@ -75,7 +75,7 @@ def save_model_folder(
     training: Mapping[str, Any] | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write a fitted model as a folder, atomically.
+    """Write a fitted model as a folder of open files, without a pickle; `load_model` reads it.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
     return path
 
 
-def load_model_folder(path: str | Path) -> SavedModel:
+def load_model(path: str | Path) -> SavedModel:
     """Read a model folder; a missing, damaged or newer folder is refused.
 
     The card is compared with the model. A model with other features, another objective or more

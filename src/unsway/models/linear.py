@@ -27,6 +27,7 @@ from .regression import (
     predictions,
 )
 from .row_fingerprint import share_trained_on
+from .summary import summary
 from .training import number_loss_of, read_rows, refit
 
 
@@ -185,6 +186,7 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
         return np.asarray(X @ self.coef_ + self.intercept_)
 
     share_trained_on = share_trained_on
+    summary = summary
 
     def predict(self, X: Any, exposure: Any = None) -> Floats:
         """Return the mean of each row: per unit of exposure, or for the exposure if it is given."""

@@ -23,7 +23,9 @@ from ..groups import Grouping, Groups
 from ..rows import Rows
 from ..tables import holds_text
 from .margins import class_probabilities, likelier_class
+from .plain import to_sklearn
 from .row_fingerprint import share_trained_on
+from .summary import summary
 from .training import criterion_of, fit_for, read_rows, refit, strength_of
 
 #: Where the mean of fair targets can be, and no mean of y.
@@ -193,6 +195,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         return np.asarray(X @ self.coef_[0] + self.intercept_[0])
 
     share_trained_on = share_trained_on
+    summary = summary
+    to_sklearn = to_sklearn
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row."""

@@ -25,6 +25,7 @@ from .regression import (
     explained_deviance,
     for_exposure,
 )
+from .summary import summary
 from .training import fit_for, number_loss_of, read_rows, read_table, refit
 from .wrapping import allows_missing, check_inner, fit_inner, fit_trees, known_columns
 
@@ -113,6 +114,8 @@ class WrappedRegressor(RegressorMixin, BaseEstimator, ABC):
                 fresh.balance_ = balance_of_means([(rows, fresh._means(rows.X))])
 
         return refit(self, fit)
+
+    summary = summary
 
     @abstractmethod
     def _fit(self, model: Any, *given: Any) -> Rows:

@@ -20,6 +20,7 @@ from ..core import LogLoss, Loss
 from ..effects.families import trees_of
 from ..tables import EngineTable, check_table, row_count
 from .row_fingerprint import share_trained_on
+from .summary import summary
 from .training import refit
 
 #: Levels a categorical column of scikit-learn's boosting may have; beyond, its codes are numbers.
@@ -115,6 +116,7 @@ class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Check and fit."""
 
     share_trained_on = share_trained_on
+    summary = summary
 
     @abstractmethod
     def fair_score(self, X: Any) -> Floats:

@@ -31,8 +31,8 @@ from ..models.features import Feature
 from ..models.folder import (
     CARD,
     TrainingRoles,
-    load_model_folder,
-    save_model_folder,
+    load_model,
+    save_model,
 )
 from ..models.saved_model import SavedModel
 from .inputs import differences
@@ -172,7 +172,7 @@ class Store:
                     entry.mkdir()
                 else:
                     training = {"metrics": point.to_dict()["parts"]}
-                    save_model_folder(
+                    save_model(
                         model, entry, features=self.features, roles=self.roles, training=training
                     )
                 row = _json(point.to_dict())
@@ -184,12 +184,12 @@ class Store:
 
     def model(self, strength: float) -> SavedModel:
         """Return the model at a strength."""
-        return load_model_folder(self._entry(strength))
+        return load_model(self._entry(strength))
 
     def model_folder(self, strength: float) -> dict[str, bytes]:
         """Return the files of the model at a strength, by name."""
         folder = self._entry(strength)
-        load_model_folder(folder)  # raises if it is damaged
+        load_model(folder)  # raises if it is damaged
         return {each.name: each.read_bytes() for each in folder.iterdir() if each.name != ROW}
 
     def _entry(self, strength: float) -> Path:

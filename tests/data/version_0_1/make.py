@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from unsway import DirectEffect, FairLogisticRegression, Parity, frontier
-from unsway.models.folder import save_model_folder
+from unsway.models.folder import save_model
 
 HERE = Path(__file__).parent
 
@@ -36,6 +36,6 @@ if __name__ == "__main__":
         store=HERE / "store",
     )
     model = FairLogisticRegression(Parity(), 0.9).fit(X, y, sensitive_features=z)
-    save_model_folder(model, HERE / "model")
+    save_model(model, HERE / "model")
     scores = model.predict_proba(X)[:5, 1].tolist()
     (HERE / "scores.json").write_text(json.dumps(scores) + "\n")

@@ -24,6 +24,7 @@ from ..margins import class_probabilities, likelier_class, show_steps
 from ..objectives import check_learning_rate
 from ..replay import Replay
 from ..row_fingerprint import share_trained_on
+from ..summary import summary
 from ..training import (
     Part,
     check_settings,
@@ -261,6 +262,7 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(margins(self.module_, inputs), dtype=np.float64)
 
     share_trained_on = share_trained_on
+    summary = summary
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes for each row."""
