@@ -49,6 +49,13 @@ def test_a_loss_is_linear_in_its_target(loss):
 
 
 @each_loss
+def test_a_unit_of_the_target_lowers_the_loss_by_the_reward(loss):
+    margin = MARGINS[loss.link]
+    fall = loss.rows(margin, TARGET) - loss.rows(margin, TARGET + 1)
+    assert_close(fall, loss.reward(margin), 1e-12)
+
+
+@each_loss
 def test_the_gradient_is_the_slope_of_the_loss(loss):
     margin = MARGINS[loss.link]
     mean, _ = loss.mean(margin)

@@ -27,7 +27,7 @@ from contracts import (
 from hypothesis import given
 from sklearn.metrics import log_loss
 
-from unsway.core import Distance, Losses, Penalty, check_strength
+from unsway.core import Distance, LogLoss, Losses, Objective, Penalty, check_strength
 from unsway.core.curvature import diagonal
 from unsway.core.loss import LARGEST_MARGIN
 
@@ -429,3 +429,14 @@ def test_a_margin_on_the_wrong_side_of_a_target_outside_costs_what_it_costs():
     )
     margin = np.array([100.0, -100.0])
     assert objective.losses(margin) == objective.expand(margin).losses
+
+
+@pytest.mark.parametrize("margin", [[-3.0, 2.0], [-40.0, 40.0]], ids=["in reach", "held"])
+def test_both_losses_of_shifted_labels_are_those_of_their_targets(margin):
+    y, shift, margin = np.array([0.0, 1.0]), np.array([-0.3, 0.2]), np.array(margin)
+    loss, objective = LogLoss(), Objective(LogLoss(), y, shift=shift)
+    held = loss.held_margin(margin, y + shift)
+    losses = objective.losses(margin)
+    assert losses.utility == pytest.approx(loss.rows(margin, y).mean(), rel=1e-14)
+    assert losses.penalty == pytest.approx(loss.rows(held, y + shift).mean(), rel=1e-14)
+    assert (held is margin) == (abs(margin[0]) < 10)

@@ -160,6 +160,10 @@ __device__ double loss_of(double s, double t, double* mean) {
         """Return 1 − t/μ."""
         return 1 - target / mean
 
+    def reward(self, margin: Array) -> Array:
+        """Return −exp(−s)."""
+        return -namespace(margin).exp(-margin)
+
     def target_slope(self, mean: Array) -> Array:
         """Return 1/μ."""
         return 1 / mean
@@ -261,6 +265,11 @@ __device__ double loss_of(double s, double t, double* mean) {
         """Return (μ − t)·μ^(1−r)."""
         return (mean - target) * mean ** (1 - self.power)
 
+    def reward(self, margin: Array) -> Array:
+        """Return μ^(1−r)/(1−r)."""
+        down = self.power - 1
+        return -namespace(margin).exp(-down * margin) / down
+
     def target_slope(self, mean: Array) -> Array:
         """Return μ^(1−r)."""
         return mean ** (1 - self.power)
@@ -301,7 +310,7 @@ def _mean(margin: Array) -> tuple[Array, Array]:
 
 def _held(margin: Array, below: Array) -> Array:
     low = below & (margin < LOWEST_MARGIN)
-    return namespace(margin).where(low, LOWEST_MARGIN, margin)
+    return namespace(margin).where(low, LOWEST_MARGIN, margin) if low.any() else margin
 
 
 def _sinks(margin: Array, target: Array) -> bool:

@@ -99,6 +99,10 @@ class Loss(Protocol):
         """Return ∂ℓ/∂s of each row, linear in the target; μ − t for a canonical link."""
         return mean - target
 
+    def reward(self, margin: Array) -> Array:
+        """Return c(s): by how much the loss falls with each unit of the target."""
+        return margin
+
     def target_slope(self, mean: Array) -> Array | float:
         """Return c′(s): by how much the gradient falls with each unit of the target."""
         return 1.0
@@ -196,8 +200,12 @@ class LogLoss(Loss):
         [13.8, 90.0, -90.0, 2.0]
         """
         xp = namespace(margin)
-        margin = xp.where((target > 1) & (margin > LARGEST_MARGIN), LARGEST_MARGIN, margin)
-        return xp.where((target < 0) & (margin < -LARGEST_MARGIN), -LARGEST_MARGIN, margin)
+        above = (target > 1) & (margin > LARGEST_MARGIN)
+        below = (target < 0) & (margin < -LARGEST_MARGIN)
+        if not (above.any() or below.any()):
+            return margin
+        margin = xp.where(above, LARGEST_MARGIN, margin)
+        return xp.where(below, -LARGEST_MARGIN, margin)
 
     def falls_without_end(self, value: float, margin: Array, target: Array) -> bool:
         """Return whether the mean loss is below 0.

@@ -175,18 +175,27 @@ class Objective:
         Margins are held where a target that no label has would reward them without end (see
         `Loss.held_margin`), so that both halves have a lower bound. Derivatives are not touched.
         """
+        rows = self.loss.rows(margin, self.target)
         if self.shift is None:
-            scores, _ = self.loss.mean(margin)
-            return self._halves(margin, self.penalty.value(scores))
+            fairness = 0.0 if self.is_plain else self.penalty.value(self.loss.mean(margin)[0])
+            return Losses(float(self._average(rows)), float(fairness))
         target = self.target + self.shift
-        return self._halves(margin, self.mean_loss(self.loss.held_margin(margin, target), target))
+        held = self.loss.held_margin(margin, target)
+        if held is margin:  # ℓ is linear in the target: only a product is new
+            fair = rows - self.shift * self.loss.reward(margin)
+        else:
+            fair = self.loss.rows(held, target)
+        return Losses(float(self._average(rows)), float(self._average(fair)))
 
     def _halves(self, margin: Array, fairness: Array) -> Losses:
         return Losses(float(self.mean_loss(margin)), float(fairness))
 
     def mean_loss(self, margin: Array, target: Array | None = None) -> Array:
         """Return L against the outcome or against another target, summed over workers."""
-        rows = self.loss.rows(margin, self.target if target is None else target)
+        return self._average(self.loss.rows(margin, self.target if target is None else target))
+
+    def _average(self, rows: Array) -> Array:
+        """Return the weighted mean of rows, those of all workers among them."""
         if self.sample_weight is not None:
             rows = rows * self.sample_weight
         return self.penalty.reduce(rows.sum().reshape(1))[0] / self.total_weight
