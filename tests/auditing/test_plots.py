@@ -9,9 +9,12 @@ from matplotlib import pyplot  # noqa: E402
 from sklearn.linear_model import LinearRegression, LogisticRegression  # noqa: E402
 
 from unsway import make_synthetic  # noqa: E402
-from unsway.auditing import audit  # noqa: E402
+from unsway.auditing import audit, double_lift  # noqa: E402
+from unsway.auditing.inputs import Settings  # noqa: E402
+from unsway.auditing.number_tables import measure_number_model  # noqa: E402
 from unsway.auditing.plots import plot_curves, plot_effects, plot_groups  # noqa: E402
 from unsway.groups import Grouping  # noqa: E402
+from unsway.outcome import number_loss  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +88,36 @@ def test_a_picture_is_drawn_where_it_is_told(found):
 def test_a_metric_without_thresholds_is_refused(found):
     with pytest.raises(ValueError, match="'auc' is no metric of decisions"):
         plot_groups(found, metric="auc")
+
+
+def test_a_double_lift_is_drawn_with_both_models_and_the_target():
+    rng = np.random.default_rng(0)
+    models = {"old": rng.uniform(1, 2, 300), "<b>new": rng.uniform(1, 2, 300)}
+    lift = double_lift(rng.poisson(1.5, 300), models, n_bootstrap=5)
+    ax = draw(lift.plot())
+    heights = [line.get_ydata() for line in ax.lines[:1]]
+    np.testing.assert_allclose(heights[0], lift.mean_outcome)
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == {"actual", "old", "<b>new"}
+
+
+def test_tenths_of_predictions_are_drawn_in_both_groups():
+    rng = np.random.default_rng(0)
+    p, codes = rng.uniform(1, 2, 300), np.arange(300) % 2
+    measured = measure_number_model(
+        p,
+        rng.poisson(p).astype(float),
+        codes,
+        Settings.check(
+            0.5, calibration_bins=5, calibration_strategy="quantile", n_bootstrap=5,
+            confidence=0.95, max_rows_for_effects=None, random_state=0, n_jobs=None, effects={},
+        ),
+        loss=number_loss("poisson"),
+        weights=None,
+        levels=("a", "b"),
+    )  # fmt: skip
+    ax = draw(measured.deciles.plot())
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), measured.deciles.mean_score[0])
+    frame = measured.deciles.to_frame()
+    assert len(frame) == 15
+    assert frame["weight"].sum() == 600
+    assert (frame["low"] <= frame["high"]).all()

@@ -18,6 +18,7 @@ from .tables import short
 if TYPE_CHECKING:
     from .audits import Audit
     from .causal import CausalAudit
+    from .number_tables import DecileTable, DoubleLift
     from .tables import Calibration
 
 #: Colour and marker of each group.
@@ -64,6 +65,38 @@ def plot_calibration(found: Calibration, ax: Any = None) -> Any:
         _draw_group(ax, found.mean_score[row, keep], shares[:, row, keep], place, level)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     return _finish(ax, xlabel="mean score", ylabel="share of positive labels")
+
+
+def plot_deciles(found: DecileTable, ax: Any = None) -> Any:
+    """Draw the mean of the target by bin in both groups, and the mean prediction as a grey line.
+
+    Its table is ``deciles.to_frame()``.
+    """
+    ax = _axes(ax)
+    bins = np.arange(1, found.weight.shape[1] + 1)
+    ax.plot(bins, found.mean_score[0], color="0.5", linewidth=1, label="mean prediction")
+    means = np.stack([found.mean_outcome, found.low, found.high])
+    for row, (place, level) in enumerate(zip(_LOOKS, found.levels, strict=True), start=1):
+        keep = found.weight[row] > 0
+        _draw_group(ax, bins[keep], means[:, row, keep], place, level)
+    return _finish(ax, xlabel="bins of the predictions, lowest to highest", ylabel="mean")
+
+
+def plot_double_lift(found: DoubleLift, ax: Any = None) -> Any:
+    """Draw two models' mean predictions and the mean of the target by bin.
+
+    Its table is ``double_lift.to_frame()``.
+    """
+    ax = _axes(ax)
+    bins = np.arange(1, len(found.weight) + 1)
+    numbers = np.stack([found.mean_outcome, found.low, found.high])
+    ax.errorbar(bins, numbers[0], yerr=_lengths(numbers), color=BLACK, marker="o", label="actual")
+    for name, means, colour in zip(
+        found.names, (found.first, found.second), (LABELS, SCORES), strict=True
+    ):
+        ax.plot(bins, means, color=colour, marker="s", label=escape(short(name)))
+    first, second = (escape(short(name)) for name in found.names)
+    return _finish(ax, xlabel=f"bins by {second} over {first}, lowest to highest", ylabel="mean")
 
 
 def plot_effects(found: CausalAudit, ax: Any = None) -> Any:

@@ -32,9 +32,11 @@ from .metrics import (
     percentiles,
     resampled,
 )
+from .number_tally import NUMBER_MEANINGS
 
 #: How a cell may begin that a spreadsheet would take for a formula.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_MEANINGS = {**NUMBER_MEANINGS, **MEANINGS}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -136,7 +138,7 @@ class MetricTable(Tabular):
     def table(self) -> Table:
         """The same as columns: metric, group, level, threshold, the four numbers, meaning."""
         return Table.of(
-            {**self.about(key), **each.to_dict(), "meaning": MEANINGS[key.metric]}
+            {**self.about(key), **each.to_dict(), "meaning": _MEANINGS[key.metric]}
             for key, each in self.entries.items()
         )
 
