@@ -14,7 +14,7 @@ import numpy as np
 from .._typing import Floats
 from ..checks import check_weights, read_numbers
 from ..core import Gamma, Loss, Poisson, Tweedie
-from ..groups import Groups
+from ..groups import Grouping, Groups
 from ..outcome import number_loss
 
 
@@ -174,7 +174,7 @@ def actual_over_expected_difference(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    positive_level: Any = None,
+    groups: Grouping | None = None,
 ) -> float:
     """Return A/E of z=1 minus A/E of z=0, with A/E as in `actual_over_expected`.
 
@@ -189,8 +189,8 @@ def actual_over_expected_difference(
         z, with two levels.
     sample_weight : column, optional
         Weights of the rows, or the exposure where ``y_true`` is per unit of it.
-    positive_level : optional
-        The level of z that counts as 1; 0/1 and booleans need none.
+    groups : Grouping, optional
+        How the sensitive attribute is read, such as its reference level.
 
     Returns
     -------
@@ -203,12 +203,11 @@ def actual_over_expected_difference(
     1.0
     """
     y, p, weights = read_predictions(y_true, y_pred, sample_weight)
-    groups = Groups.check(
-        sensitive_features, len(y), positive_level=positive_level, beside="y_true"
-    )
-    groups.check_present(weights, "sensitive_features")
+    sensitive = Groups.check(sensitive_features, len(y), groups=groups, beside="y_true")
+    sensitive.check_present(weights, "sensitive_features")
     zeros, ones = (
-        actual_over_expected(y, p, sample_weight=weights * (groups.z == level)) for level in (0, 1)
+        actual_over_expected(y, p, sample_weight=weights * (sensitive.z == level))
+        for level in (0, 1)
     )
     return ones - zeros
 
