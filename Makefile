@@ -49,6 +49,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/external.py
 	$(BIN)/python benchmarks/effects.py
+	$(BIN)/python benchmarks/verdict.py --minutes 600
+	$(BIN)/python benchmarks/verdict.py --page
 	$(BIN)/python benchmarks/frontier.py
 	$(BIN)/python benchmarks/known_truth.py
 	$(BIN)/python benchmarks/outcomes.py
