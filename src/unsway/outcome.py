@@ -13,7 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from ._typing import Floats
 from .checks import check_choice, check_length, distinct_values, read_column, read_numbers
-from .core import Gamma, LogLoss, Loss, Poisson, SquaredError, Tweedie
+from .core import Gamma, LogLoss, Loss, MultinomialLogLoss, Poisson, SquaredError, Tweedie
 from .groups import check_values_present
 
 
@@ -24,11 +24,11 @@ class Outcome:
     Parameters
     ----------
     values : array of shape (n,)
-        y: 0 and 1 where it is a label, else the numbers as given.
+        y: the position of the class where it is a label, else the numbers as given.
     loss : Loss
         What a model of it minimises.
-    classes : array of shape (2,), optional
-        What 0 and 1 stand for, sorted as scikit-learn sorts them; None for numbers.
+    classes : array of shape (C,), optional
+        What 0, 1, … stand for, sorted as scikit-learn sorts them; None for numbers.
     origin, unit : float, default=0 and 1
         Numbers are ``values * unit + origin`` as the user gave them; see `standardised`.
     exposure : array of shape (n,), optional
@@ -49,8 +49,13 @@ class Outcome:
     exposure: Floats | None = field(default=None, repr=False)
 
     @classmethod
-    def labels(cls, y: Any, n_rows: int, role: str = "y") -> Self:
-        """Return a label of two classes, or say why y is none."""
+    def labels(
+        cls, y: Any, n_rows: int, role: str = "y", *, several: bool = False, advice: str = ""
+    ) -> Self:
+        """Return a label of two classes, or of ``several`` where allowed, or say why y is none.
+
+        ``advice`` is what to do about more than two.
+        """
         if y is None:
             raise ValueError("the estimator requires y to be passed, but the target y is None")
         array, _ = read_column(y, role)
@@ -58,20 +63,26 @@ class Outcome:
         _warn_of_column_vector(y, role)
         classes = distinct_values(array, role)
         if array.dtype.kind == "f" and (array % 1 != 0).any():
-            raise ValueError(
-                f"Unknown label type: continuous. {role} must hold the two classes of a binary "
-                "label"
-            )
+            kind = "classes" if several else "the two classes of a binary label"
+            raise ValueError(f"Unknown label type: continuous. {role} must hold {kind}")
         if len(classes) == 1:
             raise ValueError(
                 f"{role} has a single class, {classes.tolist()[0]!r}; both classes are needed"
             )
-        if len(classes) > 2:
+        if len(classes) == 2:
+            return cls(values=(array == classes[1]).astype(float), loss=LogLoss(), classes=classes)
+        if not several:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
-                f"{role} has {len(classes)} classes"
+                f"{role} has {len(classes)} classes{advice}"
             )
-        return cls(values=(array == classes[1]).astype(float), loss=LogLoss(), classes=classes)
+        if len(classes) > MOST_CLASSES:
+            raise ValueError(
+                f"{role} has {len(classes)} classes, more than {MOST_CLASSES}; merge rare ones, "
+                "or use a regressor if they are numbers"
+            )
+        codes = np.searchsorted(classes, array).astype(float)
+        return cls(values=codes, loss=MultinomialLogLoss(), classes=classes)
 
     @classmethod
     def numbers(
@@ -144,9 +155,37 @@ class Outcome:
         return () if self.classes is None else tuple(map(str, self.classes))
 
     @property
+    def is_label(self) -> bool:
+        """Whether it is a label, of two classes or of several."""
+        return self.classes is not None
+
+    @property
     def binary(self) -> bool:
         """Whether it is a label of two classes."""
-        return self.classes is not None
+        return self.classes is not None and len(self.classes) == 2
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes it has if it is a label of more than two, else 0."""
+        return 0 if self.classes is None or self.binary else len(self.classes)
+
+    @property
+    def target(self) -> Floats:
+        """What the loss is of: the values, or for several classes a 0/1 column for each.
+
+        Examples
+        --------
+        >>> Outcome.labels(["a", "c", "b"], 3, several=True).target.tolist()
+        [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+        """
+        if not self.n_classes:
+            return self.values
+        return (self.values[:, None] == np.arange(self.n_classes)).astype(float)
+
+    @property
+    def mean_loss(self) -> Loss:
+        """The loss of a model of one mean: of one class against the others if there are several."""
+        return LogLoss() if self.n_classes else self.loss
 
     @property
     def offset(self) -> float:
@@ -218,6 +257,9 @@ def read_exposure(exposure: Any, n_rows: int) -> Floats:
         )
     return values
 
+
+#: The most classes of a label.
+MOST_CLASSES = 100
 
 #: The losses of numbers by name.
 NUMBER_LOSSES = ("squared_error", "poisson", "gamma", "tweedie")

@@ -80,8 +80,13 @@ class Rows:
 
     @property
     def y(self) -> Floats:
-        """The outcome as numbers."""
+        """The outcome as numbers; the position of the class for a label."""
         return self.outcome.values
+
+    @property
+    def target(self) -> Floats:
+        """What the loss is of: y, or for several classes a 0/1 column for each."""
+        return self.outcome.target
 
     @property
     def z(self) -> Floats:

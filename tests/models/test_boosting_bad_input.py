@@ -72,7 +72,11 @@ def test_good_input_does_reach_the_criterion(engine):
 
 ROLES = {
     "y constant": ({"y": np.ones(N)}, ValueError, "y has a single class, 1.0; both classes"),
-    "y multiclass": ({"y": np.arange(N) % 3}, ValueError, "Only binary .* y has 3 classes"),
+    "y multiclass": (
+        {"y": np.arange(N) % 3, "criterion": Parity()},
+        ValueError,
+        r"Only binary .* y has 3 classes. Parity is a penalty, .*FairTarget\(\)",
+    ),
     "y continuous": ({"y": X[:, 0]}, ValueError, "Unknown label type: continuous"),
     "y short": ({"y": Y[:-1]}, ValueError, "y has 39 rows but X has 40; they must match"),
     "y none": ({"y": None}, ValueError, "requires y to be passed, but the target y is None"),
@@ -212,7 +216,7 @@ REFUSED = {
     "xgboost": (
         ("objective", "binary-logistic"),
         ("base_score", "the margin starts at 0"),
-        ("num_class", "two classes"),
+        ("num_class", "the labels say"),
         ("booster", "gbtree"),
         ("scale_pos_weight", "use sample_weight"),
         ("seed", "use random_state"),
@@ -227,7 +231,7 @@ REFUSED = {
         ("application", "binary-logistic"),
         ("boost_from_average", "the margin starts at 0"),
         ("sigmoid", "log-odds"),
-        ("num_class", "two classes"),
+        ("num_class", "the labels say"),
         ("is_unbalance", "use sample_weight"),
         ("seed", "use random_state"),
         ("random_state", "use random_state"),

@@ -20,6 +20,11 @@ class MultinomialLogLoss(Loss):
     2p_k(1−p_k), as boosting libraries have it: twice the diagonal of the Hessian diag(p) − ppᵀ
     bounds the Hessian, so that trees of all classes may be grown at once.
 
+    Parameters
+    ----------
+    factor : float, default=2
+        What p_k(1−p_k) is multiplied by in the curvature. XGBoost has 2, LightGBM C/(C−1).
+
     Examples
     --------
     Two of three classes, all margins 0:
@@ -36,6 +41,7 @@ class MultinomialLogLoss(Loss):
 
     name: ClassVar[str] = "log_loss"
     link: ClassVar[str] = "softmax"
+    factor: float = 2.0
 
     @property
     def cuda_source(self) -> str:
@@ -54,8 +60,8 @@ class MultinomialLogLoss(Loss):
         return p, p * (1 - p)
 
     def curvature(self, mean: Array, slope: Array) -> Array:
-        """Return 2p(1−p) of each class."""
-        return 2 * slope
+        """Return 2p(1−p) of each class, or another multiple of p(1−p)."""
+        return self.factor * slope
 
     def mean_curvature(self, mean: Array) -> Array:
         """Return p″/p′ = 1 − 2p of each class in its own margin."""

@@ -165,8 +165,7 @@ class Objective:
         """Return f(s)."""
         if self.shift is not None:
             return self.mean_loss(margin, self.shifted_target())
-        scores, _ = self.loss.mean(margin)
-        fairness = self.penalty.value(scores)
+        fairness = self._penalty_value(margin)
         return (1 - self.strength) * self.mean_loss(margin) + self.strength * fairness
 
     def losses(self, margin: Array) -> Losses:
@@ -177,8 +176,7 @@ class Objective:
         """
         rows = self.loss.rows(margin, self.target)
         if self.shift is None:
-            fairness = 0.0 if self.is_plain else self.penalty.value(self.loss.mean(margin)[0])
-            return Losses(float(self._average(rows)), float(fairness))
+            return Losses(float(self._average(rows)), float(self._penalty_value(margin)))
         target = self.target + self.shift
         held = self.loss.held_margin(margin, target)
         if held is margin:  # ℓ is linear in the target: only a product is new
@@ -187,7 +185,11 @@ class Objective:
             fair = self.loss.rows(held, target)
         return Losses(float(self._average(rows)), float(self._average(fair)))
 
-    def _halves(self, margin: Array, fairness: Array) -> Losses:
+    def _penalty_value(self, margin: Array) -> Array | float:
+        """Return R; 0 without a penalty, which margins of several classes never have."""
+        return self.penalty.value(self.loss.mean(margin)[0]) if self.penalty.names else 0.0
+
+    def _halves(self, margin: Array, fairness: Array | float) -> Losses:
         return Losses(float(self.mean_loss(margin)), float(fairness))
 
     def mean_loss(self, margin: Array, target: Array | None = None) -> Array:

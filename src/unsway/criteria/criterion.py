@@ -166,7 +166,7 @@ class Plain:
         """Return the loss."""
         return Objective(
             rows.outcome.loss,
-            rows.y,
+            rows.target,
             penalty=Penalty.none(len(rows), reduce),
             sample_weight=rows.weights,
         )
@@ -203,8 +203,10 @@ def check_penalised(criterion: object, outcome: Outcome, *, labels: bool = False
     """
     name = type(criterion).__name__
     if outcome.loss.link not in ("logit", "identity"):
+        several = f"labels of {outcome.n_classes} classes"
+        place = f"for {several}" if outcome.n_classes else f"with loss={outcome.loss.name!r}"
         raise ValueError(
-            f"{name} is a penalty, which is not available with loss={outcome.loss.name!r}; use "
+            f"{name} is a penalty, which is not available {place}; use "
             "criterion=FairTarget(), which takes any loss"
         )
     if labels and not outcome.binary:

@@ -13,9 +13,11 @@ from ..checks import check_number
 from ..core import Objective, Penalty
 from ..core.penalty import identity
 from ..effects import HERE, CrossFit, Fitting
+from ..effects.class_means import ClassCorrection, ConditionalShares, fit_class_correction
 from ..effects.conditional import ConditionalMeans, Correction, fit_correction
+from ..effects.nuisance import NuisanceModels, Nuisances
 from ..rows import Rows
-from .criterion import FittedCriterion, in_canonical_order, warn_about_extremes
+from .criterion import FittedCriterion, RowModel, in_canonical_order, warn_about_extremes
 from .reference import check_weights_of_levels, weights_of_levels
 
 #: Smaller shares of the outcome models are not worth a second model.
@@ -40,6 +42,7 @@ class FairTarget(BaseEstimator):
     The losses of numbers are linear in their target too, and so it is with counts and amounts.
     ``strength`` scales the shift; at 0 the model is the plain one, at 1 the whole effect is gone.
     The values of a row are the estimated outcome means of both groups at its X, two columns.
+    Of a label of several classes each class has a target, a fair score and a mean in each group.
 
     The targets are real numbers, some of them below 0 or above 1. They are used as they are: their
     mean at X is a probability, and clipping them would bias it.
@@ -93,7 +96,8 @@ class FairTarget(BaseEstimator):
     Σ(y − m̂ − (z−b̂)(τ̂ + v·Σ c_k(2b̂−1)ᵏ))² plus a ridge, and τ̃ = τ̂ + v·Σ c_k(2b̂−1)ᵏ replaces τ̂:
     models overstate or understate the effect of z, and this corrects it on average at each b. The
     residuals weigh several ridges, one of which allows no correction, by their likelihood. The
-    values of a row are μ̃₀ = m̂ − b̂τ̃ and μ̃₁ = m̂ + (1−b̂)τ̃.
+    values of a row are μ̃₀ = m̂ − b̂τ̃ and μ̃₁ = m̂ + (1−b̂)τ̃. Of several classes τ̂ is a vector, v the
+    matrix 4(diag(m̂) − m̂m̂ᵀ), and c a vector for each k, so that the corrections sum to 0.
 
     Labels are noisy, and the fair score f̃ = ½(μ̃₀+μ̃₁) of the outcome models is not: a model trained
     on f̃ + (1−s)·(y − μ̃_z) has less noise and takes over a share s of the error of f̃, where s is
@@ -149,6 +153,7 @@ class FairTarget(BaseEstimator):
         """Estimate the mean outcome in both groups at each row, which are the values of a row."""
         self.check_settings()
         check_weights_of_levels(self.reference_weights, rows.groups)
+        self._check_classes(rows)
         cross_fit = CrossFit.of(
             rows,
             outcome_model=self.outcome_model,
@@ -162,12 +167,7 @@ class FairTarget(BaseEstimator):
         )
         nuisances, models = cross_fit.fit_models()
         warn_about_extremes(nuisances.propensity, self.max_extreme_share, fitting.reduce)
-        correction = Correction.none(rows.outcome)
-        if self.correction_degree is not None:
-            correction = fit_correction(
-                rows, nuisances, self.correction_degree, reduce=fitting.reduce
-            )
-        means, model = correction.means(nuisances), ConditionalMeans(models, correction)
+        means, model = corrected_means(rows, nuisances, models, self.correction_degree, fitting)
         b, total = nuisances.propensity, fitting.reduce or identity
         weights = weights_of_levels(self.reference_weights, rows, means, b, total)
         return FittedCriterion(clone(self).set_params(reference_weights=weights), means, model)
@@ -182,10 +182,10 @@ class FairTarget(BaseEstimator):
         if self._multiplies(rows):
             shift = (1 - removed) * (rows.y * fair / own - fair) + fair - rows.y
         else:
-            shift = fair - own - removed * (rows.y - own)
+            shift = fair - own - removed * (rows.target - own)
         return Objective(
             rows.outcome.loss,
-            rows.y,
+            rows.target,
             penalty=Penalty.none(len(rows), reduce),
             shift=shift,
             sample_weight=rows.weights,
@@ -195,12 +195,13 @@ class FairTarget(BaseEstimator):
         """Return f of rows with these outcome means of each level."""
         if isinstance(self.reference_weights, str):  # uniform, or not resolved yet
             return np.asarray(means.mean(axis=1))
-        return np.asarray(means @ np.array(self.reference_weights))
+        weights = np.array(self.reference_weights)
+        return np.asarray(means @ weights if means.ndim == 2 else weights @ means)
 
     def full_target(self, rows: Rows, means: Floats) -> Floats:
         """Return the fair targets at full strength, without smoothing."""
         fair, own = self.fair_score(means), _own_mean(rows, means)
-        return rows.y * fair / own if self._multiplies(rows) else rows.y + fair - own
+        return rows.y * fair / own if self._multiplies(rows) else rows.target + fair - own
 
     def _multiplies(self, rows: Rows) -> bool:
         if self.multiplicative is None:
@@ -243,6 +244,18 @@ class FairTarget(BaseEstimator):
             raise TypeError("FairTarget needs the outcome means at each row")
         return row_values
 
+    def _check_classes(self, rows: Rows) -> None:
+        """Refuse settings that have no meaning for labels of several classes."""
+        if not rows.outcome.n_classes:
+            return
+        for name, value in (("multiplicative", True), ("reference_weights", "volume")):
+            stated = getattr(self, name)
+            if isinstance(stated, type(value)) and stated == value:
+                raise ValueError(
+                    f"{name}={value!r} is for numbers and labels of two classes; y has "
+                    f"{rows.outcome.n_classes} classes"
+                )
+
     def check_settings(self) -> None:
         """Refuse settings that are unknown."""
         degree = self.correction_degree
@@ -283,7 +296,7 @@ def teacher_share(
     loss, fair = rows.outcome.loss, settings.fair_score(means)
     target = settings.full_target(rows, means)
     own, teacher = loss.mean(margin)[0], fair
-    if rows.outcome.binary:
+    if rows.outcome.is_label:
         own, teacher = (np.clip(each, CLIP, 1 - CLIP) for each in (own, teacher))
     weights = np.ones(len(rows)) if rows.weights is None else rows.weights
 
@@ -294,6 +307,25 @@ def teacher_share(
 
     best = minimize_scalar(mean_loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-3})
     return float(best.x)
+
+
+def corrected_means(
+    rows: Rows,
+    nuisances: Nuisances,
+    models: NuisanceModels,
+    degree: int | None,
+    fitting: Fitting,
+) -> tuple[Floats, RowModel]:
+    """Return the corrected outcome means of each group at the rows, and what predicts others'."""
+    if rows.outcome.n_classes:
+        classes = ClassCorrection(coefficients=np.zeros((0, rows.outcome.n_classes)))
+        if degree is not None:
+            classes = fit_class_correction(rows, nuisances, degree, reduce=fitting.reduce)
+        return classes.means(nuisances), ConditionalShares(models, classes)
+    correction = Correction.none(rows.outcome)
+    if degree is not None:
+        correction = fit_correction(rows, nuisances, degree, reduce=fitting.reduce)
+    return correction.means(nuisances), ConditionalMeans(models, correction)
 
 
 def _own_mean(rows: Rows, means: Floats) -> Floats:

@@ -22,9 +22,10 @@ from ..core.schedule import Run
 from ..criteria import FittedCriterion
 from ..folds import draws, row_keys
 from ..models.boosting import Boosting, check_booster, keep_best, on_step, start, train_twice
+from ..models.labels import criterion_of
 from ..models.replay import Replay
 from ..models.training import Part as TrainingPart
-from ..models.training import after_hold_out, criterion_of, drive, fit_for
+from ..models.training import after_hold_out, drive, fit_for
 from ..models.xgboost import FairXGBClassifier
 from ..rows import Rows
 from .checkpoint import FILE_NAMES, Checkpoint

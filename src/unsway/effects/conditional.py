@@ -166,11 +166,14 @@ def fit_correction(
     variance = gram[-1, -1] / sums[-1]
     deviations = np.array(PRIOR_DEVIATIONS) * (1.0 if rows.outcome.binary else np.sqrt(variance))
     return replace(
-        empty, coefficients=_expected(gram[:-1, :-1], gram[:-1, -1], variance, deviations)
+        empty,
+        coefficients=expected_coefficients(gram[:-1, :-1], gram[:-1, -1], variance, deviations),
     )
 
 
-def _expected(gram: Floats, moments: Floats, variance: float, deviations: Floats) -> Floats:
+def expected_coefficients(
+    gram: Floats, moments: Floats, variance: float, deviations: Floats
+) -> Floats:
     """Return the expected coefficients given the residuals, every prior deviation as likely before.
 
     With eigenvalues g of the Gram matrix and moments a in its eigenvectors, the coefficients at t

@@ -237,7 +237,9 @@ def interaction_margin(table: Any, coefficients: Floats, level: int) -> Any:
 
 def pooled_learners(rows: Rows) -> tuple[Learner, ...]:
     """Return the default outcome models: boosted trees and a linear model, each of all groups."""
-    trees, linear = default_learners(rows.X, binary=rows.outcome.binary, loss=rows.outcome.loss)
+    trees, linear = default_learners(
+        rows.X, binary=rows.outcome.is_label, loss=rows.outcome.mean_loss
+    )
     trees.model.set_params(max_iter=POOLED_TREES, learning_rate=POOLED_RATE)
     if trees.model.categorical_features is not None:
         categorical = np.append(trees.model.categorical_features, False)

@@ -18,6 +18,7 @@ from ..checks import check_integer, check_number
 from ..core.penalty import identity
 from ..rows import Rows
 from ..tables import columns, row_count
+from .class_shares import ClassStacks, MeanModel, check_classes, shares_of_classes
 from .fitting import HERE, Fitting
 from .learners import FittedModel, Learner, count_models, side_by_side, stacking_shares
 from .separation import refuse_separating_columns, separates
@@ -143,7 +144,7 @@ class CrossFit:
         Labels and weights tell rows apart that are alike in X and z, so that their order does not
         decide their folds.
         """
-        reduce, binary = fitting.reduce or identity, rows.outcome.binary
+        reduce, binary = fitting.reduce or identity, rows.outcome.is_label
         _check_settings(rows, cv, clip, seed, reduce)
         fitting.check_table(rows)
         propensity = fitting.learners(rows, propensity_model, binary=True, role="propensity_model")
@@ -163,6 +164,8 @@ class CrossFit:
                 "models; give one propensity_model and one outcome_model, or raise cv"
             )
         folds = fitting.folds(rows, cv, seed)
+        if needs_outcome and rows.outcome.n_classes:
+            check_classes(rows, folds, cv, fitting.reduce)
         return cls(rows, propensity, outcome, folds, cv, clip, fitting, pooled, allow_separation)
 
     def fit(self, chosen: Index | None = None) -> Nuisances:
@@ -181,14 +184,24 @@ class CrossFit:
         models = NuisanceModels(b[1], outcome, self.clip)
         return models.nuisances(b[0], means), models
 
-    def _outcome(self, used: Index) -> tuple[Floats, tuple[Stack, ...]]:
+    def _outcome(self, used: Index) -> tuple[Floats, tuple[MeanModel, ...]]:
         """Return the outcome means in each group, and one stack of all groups or one for each."""
-        y, z = self.rows.y, self.rows.z[used]
+        outcome = self.rows.outcome
+        if not outcome.n_classes:
+            return self._outcome_of(self.rows.y, used)
+        each = [self._outcome_of(target, used) for target in outcome.target.T]
+        stacks = ClassStacks([stacks for _, stacks in each])
+        return shares_of_classes([means for means, _ in each]), (stacks,)
+
+    def _outcome_of(self, y: Floats, used: Index) -> tuple[Floats, tuple[Stack, ...]]:
+        """Return the means of one target, and the models of them."""
+        z = self.rows.z[used]
         if self.pooled:
             means, stack = self._stack(self.outcome, y, used, used >= 0, z.astype(np.intp))
             return means, (stack,)
-        each = [self._stack(self.outcome, y, used, z == level) for level in (0, 1)]
-        return np.column_stack([means for means, _ in each]), tuple(stack for _, stack in each)
+        stacked = [self._stack(self.outcome, y, used, z == level) for level in (0, 1)]
+        means = np.column_stack([means for means, _ in stacked])
+        return means, tuple(stack for _, stack in stacked)
 
     def _refuse_separating_columns(self, b: Floats) -> None:
         """Raise if X predicts z; a model that saw the rows may have learnt them by heart."""
@@ -310,14 +323,14 @@ class NuisanceModels:
     ----------
     propensity : Stack
         Of b.
-    outcome : tuple of Stack
+    outcome : tuple of MeanModel
         One of all groups, or one for each.
     clip : float
         The propensity is kept within [clip, 1−clip].
     """
 
     propensity: Stack
-    outcome: tuple[Stack, ...]
+    outcome: tuple[MeanModel, ...]
     clip: float
 
     def predict(self, X: Any) -> Nuisances:

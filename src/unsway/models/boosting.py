@@ -18,11 +18,13 @@ from threadpoolctl import threadpool_limits
 from .._typing import Floats
 from ..checks import check_choice
 from ..core import Losses, Objective, Schedule, Step
+from ..core.class_derivatives import ClassDerivatives
 from ..core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from ..core.schedule import Run
 from ..criteria import choose_strength
 from ..groups import Grouping
 from .engine import BoosterSettings, Engine, Grower, params_of, refuse_unknown
+from .labels import criterion_of, takes_classes
 from .margins import class_probabilities, likelier_class, show_steps
 from .nuisances import EngineFitting
 from .objectives import check_learning_rate
@@ -31,7 +33,6 @@ from .summary import summary
 from .training import (
     Part,
     check_settings,
-    criterion_of,
     drive,
     prepare,
     read_table,
@@ -177,14 +178,14 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: Any = None,
         eval_set: tuple[Any, ...] | None = None,
     ) -> Self:
-        """Fit on covariates X, binary labels y and the sensitive attribute.
+        """Fit on covariates X, labels y and the sensitive attribute.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
             Covariates, without the sensitive attribute; with NaN and categories as they are.
         y : column of length n_samples
-            Labels of two classes.
+            Labels of two classes or more; penalties need two.
         sensitive_features : column of length n_samples
             The sensitive attribute, two levels. Not needed after ``fit``.
         sample_weight : column of length n_samples, optional
@@ -229,7 +230,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         return map(path.fit, chosen)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the margin s of each row."""
+        """Return the margin s of each row, or of more than two classes a column for each."""
         check_is_fitted(self)
         table = self.table_.code(read_table(self, X, reset=False))
         return np.asarray(self.engine.margin(self.booster_, table, self.n_jobs), dtype=np.float64)
@@ -238,11 +239,11 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     summary = summary
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of both classes for each row."""
+        """Return the probability of each class for each row."""
         return class_probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more likely class of each row."""
+        """Return the most likely class of each row."""
         return likelier_class(self.decision_function(X), self.classes_)
 
     @property
@@ -254,9 +255,17 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = takes_classes(self)
         tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags
+
+
+def derivatives_of(
+    objective: Objective, curvature: str, learning_rate: float
+) -> BoostingDerivatives:
+    """Return the derivatives of an objective, of one margin or of one for each class."""
+    kind = ClassDerivatives if objective.loss.link == "softmax" else BoostingDerivatives
+    return kind(objective, curvature, learning_rate)
 
 
 def check_booster(model: Any) -> None:
@@ -297,6 +306,10 @@ def prepare_booster(model: Any, *given: Any, exposure: Any = None) -> tuple[Part
     """
     fitting = nuisance_fitting(model)
     train, validation = prepare(model, *given, exposure=exposure, fitting=fitting)
+    n_classes = train.rows.outcome.n_classes
+    if n_classes:
+        outcome = replace(train.rows.outcome, loss=model.engine.class_loss(n_classes))
+        train = replace(train, rows=replace(train.rows, outcome=outcome))
     return replace(train, placed=fitting.placed), validation
 
 

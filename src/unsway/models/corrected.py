@@ -12,7 +12,8 @@ from .._typing import Floats
 from ..checks import check_number
 from ..criteria import DirectEffect, fit_criterion
 from ..groups import Grouping
-from .training import criterion_of, read_rows, read_table
+from .labels import criterion_of
+from .training import read_rows, read_table
 from .wrapping import (
     WrappedClassifier,
     fit_inner,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats, Index
-from ..core import Loss
+from ..core import Loss, MultinomialLogLoss
 from ..rows import Rows
 from ..tables import CodedTable
 from .features import close_matches
@@ -44,6 +44,8 @@ class BoosterSettings:
         What a model of numbers minimises; None for labels of two classes.
     own_objective : bool, default=False
         Whether the engine trains by its own objective of that loss, on y as the user gave it.
+    n_classes : int, default=0
+        Classes of a label that has more than two.
     """
 
     params: Mapping[str, Any]
@@ -52,6 +54,7 @@ class BoosterSettings:
     n_jobs: int | None
     loss: Loss | None = None
     own_objective: bool = False
+    n_classes: int = 0
 
     @classmethod
     def of(cls, model: Any) -> Self:
@@ -65,11 +68,13 @@ class BoosterSettings:
         return cls(params_of(model), *settings, loss, own)
 
     def for_rows(self, rows: Rows, powers: Mapping[str, int]) -> Self:
-        """Return the settings for rows of numbers with an identity link.
+        """Return the settings for rows of several classes, or of numbers with an identity link.
 
-        Their parameters that have a power of the unit of y are for y in standard deviations. The
-        engine's own objective takes them as they are.
+        Parameters of numbers that have a power of the unit of y are for y in standard deviations.
+        The engine's own objective takes them as they are.
         """
+        if rows.outcome.n_classes:
+            return replace(self, n_classes=rows.outcome.n_classes)
         if self.own_objective or self.loss is None or self.loss.link != "identity":
             return self
         spread = rows.outcome.spread(rows.weights)
@@ -237,6 +242,13 @@ class Engine(Protocol):
         margin: Floats,
     ) -> tuple[Any, Floats]:
         """Return a booster grown by derivatives, from a margin, and the margin where it ends."""
+
+    def class_loss(self, n_classes: int) -> Loss:
+        """Return the loss of several classes with the curvature of the engine's own objective."""
+        return MultinomialLogLoss()
+
+    def class_objective(self, n_classes: int) -> str:
+        """Return what a saved model calls the objective of several classes."""
 
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""

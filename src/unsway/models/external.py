@@ -32,9 +32,10 @@ from .boosting import (
     train_booster,
 )
 from .engine import BoosterSettings
+from .labels import criterion_of
 from .parquet import ParquetRows
 from .row_fingerprint import KeptKeys, RowFingerprint
-from .training import after_hold_out, criterion_of, fit_for, hold_out_rows, read_table
+from .training import after_hold_out, fit_for, hold_out_rows, read_table
 from .xgboost import cuda_device, engine_params
 from .xgboost_rows import XGBoostGrower, name_options, training_matrix, xgboost
 

@@ -11,7 +11,8 @@ from .._typing import Floats
 from ..criteria import FairTarget, choose_strength
 from ..groups import Grouping
 from ..tables import take
-from .training import criterion_of, fit_for, read_rows, read_table
+from .labels import criterion_of
+from .training import fit_for, read_rows, read_table
 from .wrapping import (
     WrappedClassifier,
     fit_inner,

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..core import Loss
-from ..core.derivatives import BoostingDerivatives
+from ..core import Loss, MultinomialLogLoss
 from ..tables import CodedTable
-from .boosting import BoostedClassifier, Boosting
+from .boosting import BoostedClassifier, Boosting, derivatives_of
 from .engine import BoosterSettings, Derivatives, Engine, ModelFacts, TreeShape
 from .lightgbm_rows import LightGBMGrower, binned, lightgbm
 from .number_objectives import (
     LIGHTGBM_UNITS,
+    lightgbm_class_name,
     lightgbm_name,
     lightgbm_objective_of,
     raise_first_tree,
@@ -57,7 +57,7 @@ class LightGBM(Engine):
         ),
         "boost_from_average": "the margin starts at 0",
         "sigmoid": "the margin is the log-odds",
-        **dict.fromkeys(("num_class", "num_classes"), "the label has two classes"),
+        **dict.fromkeys(("num_class", "num_classes"), "the labels say how many classes there are"),
         **dict.fromkeys(
             ("scale_pos_weight", "is_unbalance", "unbalance", "unbalanced_sets"),
             "use sample_weight in fit",
@@ -121,9 +121,9 @@ class LightGBM(Engine):
         # LightGBM bins rows without their weights
         own = train.rows if settings.own_objective else None
         grower = LightGBMGrower(
-            params, train.rows.X, validation.rows.X, own=own, loss=settings.loss
+            params, train.rows.X, validation.rows.X, own=own, objective=lightgbm_name(settings)
         )
-        derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
+        derivatives = derivatives_of(train.objective(), settings.curvature, learning_rate)
         return Boosting(grower, derivatives, validation.objective())
 
     def bin_rows(
@@ -173,6 +173,14 @@ class LightGBM(Engine):
         booster = lightgbm().train(params, binned, shape.n_trees)
         return booster, margin + booster.predict(binned.get_data(), raw_score=True)
 
+    def class_loss(self, n_classes: int) -> Loss:
+        """Return the loss of several classes with the curvature of LightGBM's own objective."""
+        return MultinomialLogLoss(n_classes / (n_classes - 1))
+
+    def class_objective(self, n_classes: int) -> str:
+        """Return what a saved model calls the objective of several classes."""
+        return lightgbm_class_name(n_classes)
+
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""
         for name, value in params.items():
@@ -187,7 +195,7 @@ class LightGBM(Engine):
     def finish(self, grower: Any, n_trees: int, n_jobs: int | None) -> Any:
         """Return LightGBM's own model, cut after this many trees."""
         model = grower.booster.model_to_string(num_iteration=n_trees)
-        return _with_objective(model, lightgbm_name(grower.loss))
+        return _with_objective(model, grower.objective)
 
     def raise_margin(self, booster: Any, step: float, loss: Loss) -> Any:
         """Return a finished model of numbers whose margins are higher by a step everywhere."""

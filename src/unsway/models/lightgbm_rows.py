@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Loss
 from ..extras import load
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable
@@ -46,6 +45,7 @@ class LightGBMGrower:
     """A booster grown tree by tree on binned rows.
 
     With the ``own`` rows it grows by LightGBM's own objective, on y as the user gave it.
+    ``objective`` is what its model file calls the objective.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class LightGBMGrower:
         validation: CodedTable,
         *,
         own: Rows | None = None,
-        loss: Loss | None = None,
+        objective: str = "binary sigmoid:1",
     ) -> None:
-        self._params, self._own, self.loss = params, own, loss
+        self._params, self._own, self.objective = params, own, objective
         self._tables = train, validation
         self._datasets = self._binned()
         self._before: tuple[Any, NDArray[Any]] | None = None

@@ -17,19 +17,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Floats
 from ..checks import check_integer, check_number
+from ..core.class_newton import ClassProblem
 from ..core.newton import LinearProblem, NewtonResult
 from ..criteria import choose_strength
 from ..groups import Grouping, Groups
 from ..rows import Rows
 from ..tables import holds_text
+from .labels import criterion_of, takes_classes
 from .margins import class_probabilities, likelier_class
 from .plain import to_sklearn
 from .row_fingerprint import share_trained_on
 from .summary import summary
-from .training import criterion_of, fit_for, read_rows, refit, strength_of
+from .training import fit_for, read_rows, refit, strength_of
 
 #: Where the mean of fair targets can be, and no mean of y.
-_IMPOSSIBLE = {"logit": "below 0 or above 1", "log": "below 0"}
+_IMPOSSIBLE = dict.fromkeys(("logit", "softmax"), "below 0 or above 1") | {"log": "below 0"}
 
 
 class Linear:
@@ -37,6 +39,10 @@ class Linear:
 
     name: ClassVar[str] = "logistic"
     model_file: ClassVar[str] = "model.json"
+
+
+#: What is minimised: over weights of one margin, or of one for each class.
+Problem = LinearProblem | ClassProblem
 
 
 class FairLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -70,14 +76,14 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_columns)
-        One for each of ``column_names_``.
-    intercept_ : array of shape (1,)
+    coef_ : array of shape (1, n_columns) or (n_classes, n_columns)
+        One for each of ``column_names_``, and for each class if there are more than two.
+    intercept_ : array of shape (1,) or (n_classes,)
     column_names_ : array of str of shape (n_columns,)
         The features, and ``missingindicator_…`` for each that had missing values in ``fit``.
     imputer_ : SimpleImputer or None
         What replaces missing values and adds the indicators; None if there were none in ``fit``.
-    classes_ : array of shape (2,)
+    classes_ : array of shape (n_classes,)
     n_iter_ : array of shape (1,)
         Newton steps taken.
     log_loss_, penalty_ : float
@@ -94,7 +100,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     Notes
     -----
     One damped Newton method on the exact Hessian. With more than 2,000 columns no Hessian is
-    formed: conjugate gradients find an inexact step from products with its positive part.
+    formed: conjugate gradients find an inexact step from products with its positive part. More than
+    two classes have the multinomial log-loss, and coefficients that sum to 0 over the classes.
 
     To either, ½·l2·‖w‖² is added. A penalty makes the objective non-convex at large λ; the fit
     starts from zero and finds the minimum downhill of there. With fair targets it is convex.
@@ -139,14 +146,14 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Fit on covariates X, binary labels y and the sensitive attribute.
+        """Fit on covariates X, labels y and the sensitive attribute.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
             Numeric covariates, without the sensitive attribute; NaN where a value is missing.
         y : column of length n_samples
-            Labels of two classes.
+            Labels of two classes or more; penalties need two.
         sensitive_features : column of length n_samples
             The sensitive attribute, two levels. Not needed after ``fit``.
         sample_weight : column of length n_samples, optional
@@ -157,7 +164,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
             problem = state_problem(
                 model, X, y, sensitive_features, sample_weight, strength=strength_of(model)
             )
-            minimize(model, problem, previous_weights(model, problem.X))
+            minimize(model, problem, previous_weights(model, problem.X, _class_count(problem)))
 
         return refit(self, fit)
 
@@ -180,8 +187,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         problem = state_problem(checked, X, y, sensitive_features, sample_weight, strength=None)
         return checked._path(problem, chosen)
 
-    def _path(self, problem: LinearProblem, strengths: Sequence[float]) -> Iterator[Self]:
-        start = previous_weights(self, problem.X)
+    def _path(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Self]:
+        start = previous_weights(self, problem.X, _class_count(problem))
         for strength in strengths:
             model = copy(self)
             model.strength = model.strength_ = strength
@@ -189,9 +196,11 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
             yield model
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the margin s of each row."""
+        """Return the margin s of each row, or of more than two classes a column for each."""
         check_is_fitted(self)
         X = fill_missing(self, read_numbers(self, X, reset=False))
+        if len(self.coef_) > 1:
+            return np.asarray(X @ self.coef_.T + self.intercept_)
         return np.asarray(X @ self.coef_[0] + self.intercept_[0])
 
     share_trained_on = share_trained_on
@@ -199,16 +208,16 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     to_sklearn = to_sklearn
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of both classes for each row."""
+        """Return the probability of each class for each row."""
         return class_probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more likely class of each row."""
+        """Return the most likely class of each row."""
         return likelier_class(self.decision_function(X), self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = takes_classes(self)
         tags.input_tags.allow_nan = True
         return tags
 
@@ -229,7 +238,7 @@ def state_problem(
     sample_weight: Any,
     *,
     strength: float | None,
-) -> LinearProblem:
+) -> Problem:
     """Check every input, fit the criterion, and state what is to be minimised.
 
     ``strength`` is that of the fit, or None where many strengths share the problem.
@@ -237,7 +246,7 @@ def state_problem(
     check_regression(model)
     table, X = X, read_covariates(model, X, sensitive_features)
     rows = read_rows(model, table, y, sensitive_features, sample_weight)
-    previous_weights(model, X)  # raises now, before any work, if they do not fit X
+    previous_weights(model, X, rows.outcome.n_classes)  # raises now if they do not fit X
     return state(model, X, rows, strength=strength)
 
 
@@ -250,10 +259,11 @@ def read_covariates(model: Any, X: Any, sensitive_features: Any) -> Floats:
     return fill_missing(model, X)
 
 
-def state(model: Any, X: Floats, rows: Rows, *, strength: float | None) -> LinearProblem:
+def state(model: Any, X: Floats, rows: Rows, *, strength: float | None) -> Problem:
     """Fit the criterion, and state what is to be minimised over the columns X."""
     fitted = fit_for(criterion_of(model), strength, rows)
-    return LinearProblem(fitted.objective(rows), X, model.l2, model.fit_intercept)
+    problem = ClassProblem if rows.outcome.n_classes else LinearProblem
+    return problem(fitted.objective(rows), X, model.l2, model.fit_intercept)
 
 
 def read_numbers(model: Any, X: Any, *, reset: bool) -> Floats:
@@ -300,10 +310,15 @@ def feature_names(model: Any) -> NDArray[Any]:
     return np.asarray(getattr(model, "feature_names_in_", names), dtype=object)
 
 
-def previous_weights(model: Any, X: Floats) -> Floats | None:
-    """Return the weights to start from, None for a cold start."""
+def previous_weights(model: Any, X: Floats, n_classes: int = 0) -> Floats | None:
+    """Return the weights to start from, None for a cold start.
+
+    With ``n_classes``, of more than two, there is a row of them for each class.
+    """
     if not (model.warm_start and hasattr(model, "coef_")):
         return None
+    if n_classes:
+        return _previous_rows(model, X, n_classes)
     coefficients, intercept = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
     if len(coefficients) != X.shape[1]:
         raise ValueError(
@@ -312,11 +327,28 @@ def previous_weights(model: Any, X: Floats) -> Floats | None:
     return np.append(coefficients, intercept if model.fit_intercept else 0.0)
 
 
-def minimize(model: FairLogisticRegression, problem: LinearProblem, start: Floats | None) -> Floats:
+def _previous_rows(model: Any, X: Floats, n_classes: int) -> Floats:
+    """Return the weights of the previous fit, a row for each class."""
+    before = np.atleast_2d(model.coef_)
+    if before.shape != (n_classes, X.shape[1]):
+        raise ValueError(
+            f"warm_start: the previous fit had coefficients of shape {before.shape}, and now they "
+            f"have {(n_classes, X.shape[1])}: classes or columns differ"
+        )
+    intercepts = model.intercept_ if model.fit_intercept else np.zeros(n_classes)
+    return np.column_stack([before, intercepts])
+
+
+def _class_count(problem: Problem) -> int:
+    """Return the number of classes of a problem of more than two, else 0."""
+    return problem.objective.target.shape[1] if isinstance(problem, ClassProblem) else 0
+
+
+def minimize(model: FairLogisticRegression, problem: Problem, start: Floats | None) -> Floats:
     """Minimise at the model's strength, keep what came out on it, and return the weights."""
     result = solve(model, problem, start, tol=model.tol)
-    model.coef_ = result.weights[None, :-1].copy()
-    model.intercept_ = result.weights[-1:].copy()
+    rows = np.atleast_2d(result.weights)
+    model.coef_, model.intercept_ = rows[:, :-1].copy(), rows[:, -1].copy()
     model.n_iter_ = np.array([result.n_iter], dtype=np.int32)
     model.log_loss_ = result.losses.utility
     objective = problem.objective
@@ -325,7 +357,7 @@ def minimize(model: FairLogisticRegression, problem: LinearProblem, start: Float
     return result.weights
 
 
-def solve(model: Any, problem: LinearProblem, start: Floats | None, *, tol: float) -> NewtonResult:
+def solve(model: Any, problem: Problem, start: Floats | None, *, tol: float) -> NewtonResult:
     """Minimise at a linear model's strength, and say where that did not go as it should."""
     problem = replace(problem, objective=problem.objective.at(model.strength_))
     result = problem.minimize(start, tol=tol, max_iter=model.max_iter)

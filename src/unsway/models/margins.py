@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from .._typing import Floats
 from ..core import Step
 
 
 def class_probabilities(margin: Floats) -> Floats:
-    """Return the probabilities of both classes at each margin.
+    """Return the probabilities of the classes at each margin: one of two classes, or one of each.
 
     Examples
     --------
@@ -23,11 +23,15 @@ def class_probabilities(margin: Floats) -> Floats:
     >>> class_probabilities(np.zeros(1)).tolist()
     [[0.5, 0.5]]
     """
+    if margin.ndim == 2:
+        return np.asarray(softmax(margin, axis=1))
     return np.column_stack([expit(-margin), expit(margin)])
 
 
 def likelier_class(margin: Floats, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the more likely class at each margin."""
+    """Return the most likely class at each margin."""
+    if margin.ndim == 2:
+        return np.asarray(classes[margin.argmax(axis=1)])
     return np.asarray(classes[(margin > 0).astype(int)])
 
 

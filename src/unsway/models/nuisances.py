@@ -155,7 +155,7 @@ class EngineFitting(Fitting):
         linear = self.linear or not shapes
         return BoostedRegression(
             design=self._last[1], shapes=shapes, codes=codes, linear=linear, reduce=self.reduce,
-            loss=LogLoss() if codes is None else rows.outcome.loss,
+            loss=LogLoss() if codes is None else rows.outcome.mean_loss,
         )  # fmt: skip
 
     def _place(self, rows: Rows) -> PlacedRows:

@@ -40,6 +40,9 @@ def xgboost_objective_of(settings: BoosterSettings) -> dict[str, Any]:
     margin of 0, and under a log link steps are capped.
     """
     loss = settings.loss
+    if settings.n_classes:
+        many = {"objective": "multi:softprob", "num_class": settings.n_classes}
+        return {**many, "base_score": 0.0}
     if loss is None:
         return {"objective": "binary:logistic", "base_score": 0.5}
     params: dict[str, Any] = {"objective": _XGBOOST_NAMES[loss.name]}
@@ -52,6 +55,8 @@ def xgboost_objective_of(settings: BoosterSettings) -> dict[str, Any]:
 
 def lightgbm_objective_of(settings: BoosterSettings) -> dict[str, Any]:
     """Return LightGBM's objective and what belongs to it; "none" where derivatives are ours."""
+    if settings.n_classes:
+        return {"objective": "none", "num_class": settings.n_classes}
     if settings.loss is None or not settings.own_objective:
         return {"objective": "none", **_cap(settings)}
     params = {"objective": _LIGHTGBM_NAMES[settings.loss.name]}
@@ -60,9 +65,16 @@ def lightgbm_objective_of(settings: BoosterSettings) -> dict[str, Any]:
     return params
 
 
-def lightgbm_name(loss: Loss | None) -> str:
-    """Return what LightGBM's model file calls the objective of a loss."""
-    return "binary sigmoid:1" if loss is None else _LIGHTGBM_NAMES[loss.name]
+def lightgbm_name(settings: BoosterSettings) -> str:
+    """Return what LightGBM's model file calls the objective."""
+    if settings.n_classes:
+        return lightgbm_class_name(settings.n_classes)
+    return "binary sigmoid:1" if settings.loss is None else _LIGHTGBM_NAMES[settings.loss.name]
+
+
+def lightgbm_class_name(n_classes: int) -> str:
+    """Return what LightGBM's model file calls the objective of several classes."""
+    return f"multiclass num_class:{n_classes}"
 
 
 def objective_name(engine: str, loss: Loss) -> str:

@@ -17,7 +17,6 @@ from ..checks import check_integer, check_number
 from ..core import Loss, Objective, Schedule, Step
 from ..core.schedule import Run, Trainable
 from ..criteria import (
-    FairTarget,
     FittedCriterion,
     GroupCriterion,
     Plain,
@@ -29,6 +28,7 @@ from ..folds import hold_out
 from ..outcome import Outcome, number_loss
 from ..rows import Rows
 from ..tables import EngineTable, check_table, take
+from .labels import check_classes_here, criterion_of, label_reader
 from .row_fingerprint import RowFingerprint
 
 if TYPE_CHECKING:
@@ -87,14 +87,6 @@ def refit(estimator: Estimator, fit: Callable[[Estimator], None]) -> Estimator:
     fit(fresh)
     estimator.__dict__ = fresh.__dict__
     return estimator
-
-
-def criterion_of(model: Any) -> Any:
-    """Return the criterion an estimator was given, or its default; None if it takes none."""
-    if not hasattr(model, "criterion"):
-        return None
-    default = getattr(model, "default_criterion", FairTarget)
-    return default() if model.criterion is None else model.criterion
 
 
 def strength_of(model: Any) -> float:
@@ -164,8 +156,10 @@ def read_rows(
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
         groups=model.groups,
-        read_outcome=_reader(loss, exposure),
+        read_outcome=label_reader(model) if loss is None else _reader(loss, exposure),
     )
+    if rows.outcome.n_classes:
+        check_classes_here(model)
     model.sensitive_levels_ = rows.groups.levels
     model.training_rows_ = RowFingerprint.of(rows.X)
     if loss is None:
@@ -177,9 +171,11 @@ def read_rows(
     return rows
 
 
-def _reader(loss: Loss | None, exposure: Any) -> Callable[[Any, int], Outcome]:
+def _reader(
+    loss: Loss | None, exposure: Any, *, several: bool = False
+) -> Callable[[Any, int], Outcome]:
     if loss is None:
-        return Outcome.labels
+        return partial(Outcome.labels, several=several)
     return partial(Outcome.numbers, loss=loss, exposure=exposure)
 
 
@@ -319,7 +315,11 @@ def check_other_rows(
             sensitive_features=given[2],
             sample_weight=given[3] if len(given) > 3 else None,
             groups=rows.groups.grouping,
-            read_outcome=_reader(None if labels else rows.outcome.loss, exposure),
+            read_outcome=_reader(
+                None if labels else rows.outcome.loss,
+                exposure,
+                several=bool(rows.outcome.n_classes),
+            ),
         )
     if not labels:
         units = rows.outcome.origin, rows.outcome.unit
@@ -329,6 +329,9 @@ def check_other_rows(
         ("sensitive level", np.array(other.groups.levels), np.array(rows.groups.levels)),
     ):
         if ours is not None and not np.array_equal(np.asarray(ours), np.asarray(known)):
+            if rows.outcome.n_classes and kind == "label" and set(ours) < set(np.asarray(known)):
+                lacking = [each for each in np.asarray(known).tolist() if each not in ours]
+                raise ValueError(f"{name} has no row of the {kind} {lacking[0]!r}")
             raise ValueError(f"{name} has a {kind} that the training rows have not")
     return other
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Index
 from ..core import Loss
-from ..core.derivatives import BoostingDerivatives
 from ..criteria import Plain
 from ..tables import CodedTable
-from .boosting import BoostedClassifier, Boosting
+from .boosting import BoostedClassifier, Boosting, derivatives_of
 from .engine import BoosterSettings, Derivatives, Engine, ModelFacts, PlacedRows, TreeShape
 from .number_objectives import XGBOOST_UNITS, raise_base_score, xgboost_objective_of
 from .training import Part, refit
@@ -38,9 +37,9 @@ class XGBoost(Engine):
     default_params: ClassVar[Mapping[str, Any]] = {"eta": 0.1, "max_depth": 3}
     objective: ClassVar[str] = "binary:logistic"
     refused_params: ClassVar[Mapping[str, str]] = {
-        "objective": "it trains a binary-logistic model",
+        "objective": "it trains a binary-logistic model, or multi:softprob of several classes",
         "base_score": "the margin starts at 0",
-        "num_class": "the label has two classes",
+        "num_class": "the labels say how many classes there are",
         "booster": "trees are boosted with gbtree",
         "scale_pos_weight": "use sample_weight in fit",
         **dict.fromkeys(("seed", "random_state"), "use random_state of the classifier"),
@@ -83,7 +82,7 @@ class XGBoost(Engine):
         if rows is None:
             rows = training_matrix(params, train.rows.X, train.rows.weights)
         others = training_matrix(params, validation.rows.X, bins_of=rows)
-        derivatives = BoostingDerivatives(train.objective(), settings.curvature, learning_rate)
+        derivatives = derivatives_of(train.objective(), settings.curvature, learning_rate)
         offset = None
         if settings.own_objective:
             offset = train.rows.outcome.offset
@@ -168,6 +167,10 @@ class XGBoost(Engine):
             booster.boost(binned, number, grad=gradient, hess=curvature)
         end = booster.predict(binned, output_margin=True, training=True)
         return booster, np.asarray(end, dtype=np.float64)
+
+    def class_objective(self, n_classes: int) -> str:
+        """Return what a saved model calls the objective of several classes."""
+        return "multi:softprob"
 
     def why_not_shared(self, params: Mapping[str, Any]) -> str | None:
         """Return why a fork would grow other trees, or None if it would not."""

@@ -20,7 +20,8 @@ from ..folds import fold_numbers
 from ..models.boosting import BoostedClassifier, check_booster, nuisance_fitting
 from ..models.corrected import DirectEffectCorrector, corrector_criterion
 from ..models.folder import MODEL_FILES, versions_of
-from ..models.training import check_other_rows, criterion_of, fit_held_out, hold_out_rows
+from ..models.labels import criterion_of
+from ..models.training import check_other_rows, fit_held_out, hold_out_rows
 from ..rows import Rows
 from ..tables import check_table, columns
 

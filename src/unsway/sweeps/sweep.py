@@ -16,9 +16,9 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from .._typing import Floats, Index
 from ..criteria import FittedCriterion
+from ..models.labels import criterion_of
 from ..models.logistic import FairLogisticRegression
 from ..models.path import QUARTERS, LinearPath, Path, strength_path
-from ..models.training import criterion_of
 from ..rows import Rows
 from ..tables import take
 from .inputs import Inputs, check_inputs, check_strengths, engine_of, fit_at, some_rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...core import Loss
 from .engine import torch
 
 #: The batch whose logits are checked: those of a fresh model are close to 0.
@@ -18,6 +19,25 @@ def column(logits: Any, role: str) -> torch.Tensor:
     if not logits.dtype.is_floating_point:
         raise TypeError(f"{role} must be floats; got a tensor of {logits.dtype}")
     return _flat(logits, role)
+
+
+def logits_of(logits: Any, loss: Loss) -> torch.Tensor:
+    """Return the margins of a loss: of shape (m,), or of several classes (m, C)."""
+    if loss.link != "softmax":
+        return column(logits, "logits")
+    margins = column(logits.flatten(), "logits") if isinstance(logits, torch.Tensor) else None
+    if margins is None or logits.ndim != 2:
+        shape = type(logits).__name__ if margins is None else tuple(logits.shape)
+        raise ValueError(f"logits must be of shape (m, C), a column for each class; got {shape}")
+    return logits
+
+
+def targets_of(y: torch.Tensor, margin: torch.Tensor, loss: Loss) -> torch.Tensor:
+    """Return labels as the target of a loss: positions of classes become columns of 0 and 1."""
+    if loss.link != "softmax":
+        return y
+    classes = torch.arange(margin.shape[1], device=margin.device)
+    return (y[:, None] == classes).to(margin.dtype)
 
 
 def numbers(values: Any, role: str, margin: torch.Tensor, *, columns: bool = False) -> torch.Tensor:
@@ -52,12 +72,18 @@ def check_device(margin: torch.Tensor, ours: torch.Tensor) -> None:
         )
 
 
-def check_labels(y: torch.Tensor) -> None:
-    """Raise if a label lies outside [0, 1]; on a GPU, where it would wait, nothing is checked."""
-    if y.device.type == "cpu":
-        low, high = torch.aminmax(y)
-        if not (low >= 0 and high <= 1):
-            raise ValueError("y must be 0 or 1; it has other values or NaN")
+def check_targets(y: torch.Tensor, margin: torch.Tensor, loss: Loss) -> None:
+    """Raise if the loss is of no such y; on a GPU, where it would wait, nothing is checked."""
+    if y.device.type != "cpu":
+        return
+    low, high = torch.aminmax(y)
+    if loss.link == "logit" and not (low >= 0 and high <= 1):
+        raise ValueError("y must be 0 or 1; it has other values or NaN")
+    if loss.link == "softmax":
+        last = margin.shape[1] - 1
+        whole = not y.dtype.is_floating_point or bool((y % 1 == 0).all())
+        if not (whole and low >= 0 and high <= last):
+            raise ValueError(f"y must hold positions of classes, from 0 to {last}")
 
 
 def check_rows(rows: Any, margin: torch.Tensor, n_rows: int, *, look: bool) -> torch.Tensor | None:

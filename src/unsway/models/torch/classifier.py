@@ -20,6 +20,7 @@ from ...core import Schedule, Step
 from ...core.schedule import Run
 from ...groups import Grouping
 from ...tables import CodedTable
+from ..labels import takes_classes
 from ..margins import class_probabilities, likelier_class, show_steps
 from ..objectives import check_learning_rate
 from ..replay import Replay
@@ -132,7 +133,8 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         training with the log-loss.
     module : torch.nn.Module or callable, optional
         The network, of which a copy is trained; or a function that makes it from the number of
-        inputs. It returns one logit per row. By default two hidden layers of 64 units.
+        inputs. It returns one logit per row, or of more than two classes one for each. By default
+        two hidden layers of 64 units.
     batch_size : int, default=256
         Rows of a mini-batch.
     learning_rate : float, default=0.001
@@ -239,7 +241,7 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: Any = None,
         eval_set: tuple[Any, ...] | None = None,
     ) -> Self:
-        """Fit on covariates X, binary labels y and the sensitive attribute.
+        """Fit on covariates X, labels y and the sensitive attribute.
 
         The parameters are those of `FairXGBClassifier.fit`.
 
@@ -257,19 +259,20 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         return refit(self, fit)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the margin s of each row."""
+        """Return the margin s of each row, or of more than two classes a column for each."""
         inputs = as_tensor(self.encode(X), self.module_)
-        return np.asarray(margins(self.module_, inputs), dtype=np.float64)
+        n_outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        return np.asarray(margins(self.module_, inputs, n_outputs), dtype=np.float64)
 
     share_trained_on = share_trained_on
     summary = summary
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of both classes for each row."""
+        """Return the probability of each class for each row."""
         return class_probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more likely class of each row."""
+        """Return the most likely class of each row."""
         return likelier_class(self.decision_function(X), self.classes_)
 
     def encode(self, X: Any) -> NDArray[np.float32]:
@@ -302,11 +305,12 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
 
     def _training(self, train: Part, validation: Part, device: Any) -> Training:
         """Return the module before its first step, with its rows and its loss."""
-        module = build(self.module, self.inputs_.width).to(device)
+        n_outputs = train.rows.outcome.n_classes or 1
+        module = build(self.module, self.inputs_.width, n_outputs).to(device)
         inputs, validation_inputs = (
             as_tensor(part.rows.X, module, device) for part in (train, validation)
         )
-        check_module(module, inputs[:2])
+        check_module(module, inputs[:2], n_outputs)
         optimizer = torch.optim.AdamW(
             module.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
         )
@@ -319,6 +323,7 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
             validation_inputs,
             validation.objective(),
             int(self.batch_size),
+            n_outputs,
         )
 
     def _keep(self, training: Training, run: Run) -> None:
@@ -350,6 +355,6 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = takes_classes(self)
         tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags

@@ -14,10 +14,11 @@ from ..objectives import objective_on
 from .checks import (
     LOOK_AT,
     check_device,
-    check_labels,
     check_rows,
-    column,
+    check_targets,
+    logits_of,
     numbers,
+    targets_of,
     warn_of_probabilities,
 )
 from .engine import Module, require_torch, torch
@@ -189,10 +190,10 @@ class FairLoss(Module):
 
         Parameters
         ----------
-        logits : tensor of shape (m,) or (m, 1)
-            The margins of the batch, before any sigmoid.
+        logits : tensor of shape (m,) or (m, 1), or (m, C) for C > 2 classes
+            The margins of the batch, before any sigmoid or softmax.
         y : tensor of shape (m,) or (m, 1)
-            Its labels, 0 or 1.
+            Its labels, 0 or 1, or the positions of its classes.
         rows : tensor of shape (m,)
             Their row numbers in the training rows, from 0; not needed for all rows in order.
         z, sample_weight : tensors of shape (m,)
@@ -206,15 +207,16 @@ class FairLoss(Module):
         tensor of shape ()
             The loss, to be differentiated.
         """
-        margin = column(logits, "logits")
+        margin = logits_of(logits, self._loss)
         check_device(margin, self._share)
         y = numbers(y, "y", margin)
         looks = not torch.compiler.is_compiling()  # at values, which no compiled code can branch on
         if looks:
-            check_labels(y)
+            check_targets(y, margin, self._loss)
             self._batches += self.training
-            if self._batches == LOOK_AT and self.training:
+            if self._batches == LOOK_AT and self.training and self._loss.link == "logit":
                 warn_of_probabilities(margin)
+        y = targets_of(y, margin, self._loss)
         if margin.dtype in (torch.float16, torch.bfloat16):
             margin = margin.float()
         if self._recent is not None:
@@ -229,7 +231,9 @@ class FairLoss(Module):
         """Return the loss of some of the training rows."""
         penalty = None
         if self.running is not None:
-            penalty = self.running(torch.sigmoid(margin).double(), rows, self._reduce())
+            labels = self._loss.link == "logit"
+            scores = torch.sigmoid(margin) if labels else self._loss.mean(margin)[0]
+            penalty = self.running(scores.double(), rows, self._reduce())
         return self._whole(margin, y, _at(self._shift, rows), _at(self._weights, rows), penalty)
 
     def _whole(

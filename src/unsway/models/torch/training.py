@@ -35,7 +35,10 @@ FILE = "training.pt"
 
 @dataclass
 class Training:
-    """A module with its rows, its loss and its optimiser; what it did is in ``history``."""
+    """A module with its rows, its loss and its optimiser; what it did is in ``history``.
+
+    ``n_outputs`` is the number of classes if there are more than two, else 1.
+    """
 
     module: Module
     optimizer: Any
@@ -45,6 +48,7 @@ class Training:
     validation_inputs: torch.Tensor
     validation: Objective
     batch_size: int
+    n_outputs: int = 1
     epochs: int = 0
     history: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     kept: State | None = None
@@ -69,10 +73,12 @@ class Training:
 
     def evaluate(self) -> Losses:
         """Return both losses on the rows to stop by."""
-        margin = margins(self.module, self.validation_inputs)
+        margin = margins(self.module, self.validation_inputs, self.n_outputs)
         penalty, losses = self.validation.penalty, self.validation.losses(margin)
-        scores, _ = self.validation.loss.mean(margin)
-        statistics = dict(zip(penalty.names, penalty.statistics(scores), strict=True))
+        statistics: dict[str, float] = {}
+        if penalty.names:
+            scores, _ = self.validation.loss.mean(margin)
+            statistics = dict(zip(penalty.names, penalty.statistics(scores), strict=True))
         more = {self.validation.loss.name: losses.utility}
         if not self.validation.is_plain:
             more[self.validation.fairness_name] = losses.penalty
@@ -172,27 +178,30 @@ def fingerprint(training: Training, settings: dict[str, Any], weights: NDArray[A
     return digest.hexdigest()
 
 
-def margins(module: Module, inputs: torch.Tensor) -> Floats:
-    """Return a module's margins in eval mode, without a gradient."""
+def margins(module: Module, inputs: torch.Tensor, n_outputs: int = 1) -> Floats:
+    """Return a module's margins in eval mode, without a gradient; several in columns."""
     module.eval()
     chunks = inputs.tensor_split(tuple(range(CHUNK, len(inputs), CHUNK)))
     with torch.no_grad():
-        parts = [module(part).reshape(len(part)).double().cpu() for part in chunks]
+        shape = () if n_outputs == 1 else (n_outputs,)
+        parts = [module(part).reshape(len(part), *shape).double().cpu() for part in chunks]
     return torch.cat(parts).numpy()
 
 
-def perceptron(n_inputs: int) -> Module:
-    """Return the default network: two hidden layers of 64 units, and a logit."""
+def perceptron(n_inputs: int, n_outputs: int = 1) -> Module:
+    """Return the default network: two hidden layers of 64 units, and the margins."""
     linear, relu = torch.nn.Linear, torch.nn.ReLU
     return torch.nn.Sequential(
-        linear(n_inputs, HIDDEN), relu(), linear(HIDDEN, HIDDEN), relu(), linear(HIDDEN, 1)
+        linear(n_inputs, HIDDEN), relu(), linear(HIDDEN, HIDDEN), relu(), linear(HIDDEN, n_outputs)
     )
 
 
-def build(module: Module | Callable[[int], Module] | None, n_inputs: int) -> Module:
+def build(
+    module: Module | Callable[[int], Module] | None, n_inputs: int, n_outputs: int = 1
+) -> Module:
     """Return a fresh module: the default, a copy of a given one, or the result of a function."""
     if module is None:
-        return perceptron(n_inputs)
+        return perceptron(n_inputs, n_outputs)
     if isinstance(module, Module):
         return deepcopy(module)
     if not callable(module):
@@ -206,15 +215,16 @@ def build(module: Module | Callable[[int], Module] | None, n_inputs: int) -> Mod
     return built
 
 
-def check_module(module: Module, inputs: torch.Tensor) -> None:
-    """Raise unless the module can be trained and has one logit per row of these inputs."""
+def check_module(module: Module, inputs: torch.Tensor, n_outputs: int = 1) -> None:
+    """Raise unless the module can be trained and has as many outputs per row as are needed."""
     if not any(parameter.requires_grad for parameter in module.parameters()):
         raise ValueError("module has no parameter to train")
     try:
-        margins(module, inputs)
+        margins(module, inputs, n_outputs)
     except RuntimeError as error:
+        wanted = "one logit" if n_outputs == 1 else f"{n_outputs} logits"
         raise ValueError(
-            f"module does not turn inputs of shape {tuple(inputs.shape)} into one logit per row: "
+            f"module does not turn inputs of shape {tuple(inputs.shape)} into {wanted} per row: "
             f"{error}"
         ) from error
 
