@@ -36,6 +36,7 @@ ENGINE_HOMES = {
     "vl_convert": {"charts.py"},
     "jinja2": {"html.py"},
     "mlflow": {"interop.py"},
+    "IPython": {"progress.py"},
     "click": {"cli/"},
     "rich": {"cli/"},
 }

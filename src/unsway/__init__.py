@@ -31,6 +31,7 @@ _HOMES = {
     "Grouping": "groups",
     "log_audit": "interop",
     "skops_trusted_types": "interop",
+    "ShowProgress": "progress",
     "Rows": "rows",
     "DirectEffect": "criteria",
     "EqualOpportunity": "criteria",

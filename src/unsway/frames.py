@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,12 +12,13 @@ import narwhals as nw
 import numpy as np
 
 from .checks import check_choice
+from .display import folded, fragment, table
 from .extras import MissingExtraError
 
 #: The libraries a result can become a frame of.
 BACKENDS = ("pandas", "polars", "pyarrow")
-#: Rows of a table that a notebook shows at most.
-_SHOWN = 60
+#: A table below a chart that has more rows than this is folded.
+_FOLDED = 12
 
 
 class Tabular(ABC):
@@ -32,8 +32,20 @@ class Tabular(ABC):
         """Return the table as a frame of pandas, polars or pyarrow."""
         return make_frame(self._columns(), backend)
 
+    def _title(self) -> str:
+        """Return what a notebook shows above the table: the first line of the text."""
+        return str(self).partition("\n")[0]
+
+    def _charts(self) -> str:
+        """Return the charts that a notebook shows, by default none."""
+        return ""
+
     def _repr_html_(self) -> str:
-        return html_table(self._columns(), str(self))
+        columns, charts = self._columns(), self._charts()
+        rows = table(columns)
+        if charts and len(next(iter(columns.values()), ())) > _FOLDED:
+            rows = folded("Table", rows)
+        return fragment(self._title(), charts, rows)
 
 
 def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") -> Any:
@@ -49,26 +61,6 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") ->
         raise MissingExtraError(f"{backend} is not installed; run: pip install {backend}")
     native: Any = backend  # narwhals spells the names out as literals
     return nw.from_dict(dict(columns), backend=native).to_native()
-
-
-def html_table(columns: Mapping[str, Sequence[Any]], caption: str) -> str:
-    """Return named columns as an HTML table; of a long one, the first rows.
-
-    Examples
-    --------
-    >>> html_table({"effect": ["a < b"], "estimate": [0.41234]}, "two")
-    '<table><caption>two</caption><tr><th>effect</th><th>estimate</th></tr><tr><td>a &lt; b</td><td>0.4123</td></tr></table>'
-    """  # noqa: E501
-    rows = list(zip(*columns.values(), strict=True))
-    lines = [_line("th", columns), *(_line("td", row) for row in rows[:_SHOWN])]
-    if len(rows) > _SHOWN:
-        lines.append(_line("td", (f"… {len(rows) - _SHOWN} more rows",)))
-    return f"<table><caption>{html.escape(caption)}</caption>{''.join(lines)}</table>"
-
-
-def _line(cell: str, values: Any) -> str:
-    texts = ("" if v is None else f"{v:.4g}" if isinstance(v, float) else str(v) for v in values)
-    return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], backend: str = "pandas") -> Any:

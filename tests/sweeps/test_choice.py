@@ -110,7 +110,7 @@ def test_a_choice_becomes_json_and_a_table_of_a_notebook():
         0.6,
         0,
     )
-    assert "<caption>strength 0.6: smallest strength with" in choice._repr_html_()
+    assert "<h3>strength 0.6: smallest strength with" in choice._repr_html_()
 
 
 def test_a_strength_that_failed_is_never_chosen():

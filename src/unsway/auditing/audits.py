@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._typing import Floats
+from ..display import page
 from ..effects.estimate import Progress
 from ..frames import plain
 from ..groups import Grouping
@@ -16,6 +17,7 @@ from .causal import CausalAudit, causal_audit, why_no_effects
 from .comparisons import Comparison, comparison
 from .inputs import Settings, check_rows
 from .metrics import BETWEEN, PLACES, Key
+from .notebook import audit_html
 from .tables import Calibration, MetricTable, Table, measure_model, short, show, text_table
 from .training_rows import TrainingRows, check_training_rows
 from .words import plain_words
@@ -124,6 +126,19 @@ class Audit:
         from .plots import plot_groups
 
         return plot_groups(self, ax)
+
+    def to_html(self) -> str:
+        """Return verdict, charts and tables as a page of HTML that opens without the network.
+
+        `write_audit_report` makes the whole report.
+        """
+        return page(self._heading(), self._repr_html_())
+
+    def _heading(self) -> str:
+        return next(_lines(self))
+
+    def _repr_html_(self) -> str:
+        return audit_html(self, self._heading())
 
     def __repr__(self) -> str:
         return self.to_text()

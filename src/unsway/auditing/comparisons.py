@@ -20,6 +20,7 @@ from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import Settings, check_rows
 from .metrics import estimates
+from .notebook import comparison_charts
 from .tables import Measured, MetricTable, Table, measure_model, short, show, text_table
 
 #: Version of what `Comparison.to_dict` holds.
@@ -108,6 +109,12 @@ class Comparison(Tabular):
     def to_json(self) -> str:
         """Return `to_dict` as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _title(self) -> str:
+        return f"Comparison of {len(self.models)} models with {short(self.reference)}"
+
+    def _charts(self) -> str:
+        return comparison_charts(self)
 
     def to_text(self) -> str:
         """Return the comparison for a terminal: each model's numbers, and its differences."""

@@ -14,6 +14,7 @@ from .._typing import Floats, Mask
 from ..checks import check_choice, check_weights
 from ..frames import Tabular, plain
 from ..groups import Grouping, Groups
+from ..svg import marks
 from ..tables import MISSING, Column, columns, row_count
 from .overlap import check_propensity, propensity_weights
 from .plots import plot_balance
@@ -80,6 +81,13 @@ class Balance(Tabular):
             "mean_z1": self.means[..., 1].ravel().tolist(),
             **{name: values.ravel().tolist() for name, values in self._measures().items()},
         }
+
+    def _charts(self) -> str:
+        sizes = np.abs(self.differences)
+        order = np.argsort(-np.nan_to_num(sizes[:, 0]), kind="stable")
+        names, rows = [self.names[k] for k in order], sizes[order].tolist()
+        title = "Absolute standardised differences, the largest raw one first"
+        return marks(names, rows, self.weightings, title=title, limit=0.1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything by weighting and line, ready for JSON; None where unknown."""

@@ -13,6 +13,7 @@ from .._typing import Floats
 from ..checks import check_choice, check_integer
 from ..frames import Tabular
 from ..groups import Grouping
+from ..svg import Series, curves
 from .estimate import check_confidence, simultaneous_factor
 from .estimation import check_nuisances, check_rows
 from .influence import augmented_effect
@@ -69,6 +70,13 @@ class EffectCurve(Tabular):
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         names = ("b", "estimate", "se", "low", "high", "band_low", "band_high")
         return {name: getattr(self, name).tolist() for name in names}
+
+    def _charts(self) -> str:
+        parts = {"x": self.b, "y": self.estimate, "low": self.band_low, "high": self.band_high}
+        numbers = {name: values.tolist() for name, values in parts.items()}
+        series = Series(name="direct effect", kind="s1", band=True, **numbers)
+        title = "Direct effect by propensity"
+        return curves([series], title=title, x_title="propensity", y_title="effect")
 
     plot = plot_curve
 

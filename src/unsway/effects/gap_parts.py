@@ -11,6 +11,7 @@ import numpy as np
 from .._typing import Floats
 from ..frames import Tabular, plain
 from ..rows import Rows
+from ..svg import Interval, intervals
 from .estimate import Estimate
 from .fair_parts import FairParts
 from .influence import Mean, gap
@@ -26,6 +27,9 @@ PARTS = {
     "z_itself": "z itself",
     "rest": "other differences",
 }
+
+#: Colours of the parts and of what is left, in a notebook.
+_KINDS = ("s0", "s0", "s2", "s2", "s0", "s1")
 
 #: The share by which scores are recoded stays within these bounds, also where it is badly known.
 _SHARES, _OWN = (-1.0, 2.0), (-1.0, 1.0)
@@ -105,6 +109,20 @@ class GapParts(Tabular):
             columns[end] = [getattr(each, end) for each in self.estimates().values()]
         return columns
 
+    def _title(self) -> str:
+        return f"Where the gap of the scores comes from; pass-through {self._share()}"
+
+    def _charts(self) -> str:
+        shown = {**self.estimates(), "left": self.left}
+        lines = [
+            Interval(label=name, estimate=each.estimate, low=each.low, high=each.high, kind=kind)
+            for (name, each), kind in zip(shown.items(), _KINDS, strict=True)
+        ]
+        return intervals(lines, title="Parts of the gap of the scores")
+
+    def _share(self) -> str:
+        return f"not known: {self.why_not}" if self.pass_through is None else str(self.pass_through)
+
     def to_dict(self) -> dict[str, Any]:
         """Return every number, ready for JSON; an infinite end of an interval is None."""
         share, coding = self.pass_through, self.calibration
@@ -123,7 +141,7 @@ class GapParts(Tabular):
         return dict(plain(found))
 
     def __repr__(self) -> str:
-        share = f"not known: {self.why_not}" if self.pass_through is None else self.pass_through
+        share = self._share()
         lines = [f"{name:<12}{each}" for name, each in self.estimates().items()]
         return "\n".join([*lines, f"left        {self.left}", f"pass-through {share}"])
 

@@ -13,6 +13,7 @@ from .._typing import Floats, Mask
 from ..checks import check_integer, check_weights, read_numbers
 from ..frames import Tabular, make_frame, plain
 from ..groups import Grouping, Groups
+from ..svg import histogram
 from .plots import plot_overlap
 
 #: Share of propensities beyond the bounds from which on effects are to be read with caution.
@@ -98,6 +99,14 @@ class Overlap(Tabular):
             "effective_rows_ate": self.ate_sizes,
             "effective_rows_overlap": self.overlap_sizes,
         }
+
+    def _charts(self) -> str:
+        names = [
+            f"{level} ({rows:,} rows)" for level, rows in zip(self.levels, self.n_rows, strict=True)
+        ]
+        title = "Propensities of the two groups"
+        edges, heights = self.bin_edges.tolist(), self.densities.tolist()
+        return histogram(edges, heights, names, title=title, x_title="propensity")
 
     def histogram_to_frame(self, backend: str = "pandas") -> Any:
         """Return the histogram, one row per bin."""

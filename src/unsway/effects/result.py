@@ -10,8 +10,9 @@ import numpy as np
 
 from .._typing import Floats
 from ..checks import read_numbers
-from ..frames import Tabular, html_table
+from ..frames import Tabular
 from ..rows import Rows
+from ..svg import Interval, intervals
 from .estimate import Estimate, resample
 from .gap_parts import GapParts, gap_parts
 from .influence import EFFECTS, MEANINGS, Mean, gap
@@ -192,16 +193,16 @@ class Effects(Tabular):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw a forest plot; return the Axes."""
-        return plot_forest(self.estimates(), ax, title=self._title())
+        return plot_forest(self.estimates(), ax, title=self._subject())
 
-    def _title(self) -> str:
+    def _subject(self) -> str:
         reference, positive = self.levels
         return f"Effects of {positive} against {reference}"
 
     def _caption(self) -> str:
         how = self.settings
         return (
-            f"{self._title()} ({how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, "
+            f"{self._subject()} ({how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, "
             f"{how['confidence']:.0%} intervals by {how['interval']})"
         )
 
@@ -213,8 +214,15 @@ class Effects(Tabular):
             lines.append(f"{name:<20}{numbers}   {MEANINGS[name]}")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        return html_table(self._columns(), self._caption())
+    def _title(self) -> str:
+        return self._caption()
+
+    def _charts(self) -> str:
+        lines = [
+            Interval(label=name, estimate=each.estimate, low=each.low, high=each.high)
+            for name, each in self.estimates().items()
+        ]
+        return intervals(lines, title=self._caption())
 
 
 def _gap(scores: Floats, rows: Rows) -> Mean:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ..checks import check_number
+from ..display import checks, fragment
 from ..frames import frame_of, plain
 from .balance import Balance
 from .mean_field import MeanField
@@ -90,6 +91,10 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Return level and findings, ready for JSON; None where a number is unknown."""
         return dict(plain(asdict(self)))
+
+    def _repr_html_(self) -> str:
+        sentences = [(finding.passed, finding.sentence) for finding in self.findings]
+        return fragment(f"Verdict: {self.level}", checks(sentences))
 
     def __repr__(self) -> str:
         marks = {True: "ok ", False: "!  "}

@@ -13,6 +13,7 @@ import numpy as np
 from .._typing import Floats, Index
 from ..checks import check_choice, check_number
 from ..frames import Tabular
+from .charts import frontier_charts
 from .measures import Point, tidy_columns, usable_points
 from .store import MODELS, SCHEMA_VERSION, Store
 
@@ -153,6 +154,9 @@ class Frontier(Tabular):
 
     def _columns(self) -> dict[str, list[Any]]:
         return tidy_columns(self.points, self.part_names)
+
+    def _charts(self) -> str:
+        return frontier_charts(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures, facts and notes, ready for JSON."""
