@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from ..criteria import FairTarget
-from ..files import check_writable, write_folder_atomically
+from ..files import check_folder_writable, read_folder, write_folder_atomically
 from ..tables import EngineTable
 from .card import MARKDOWN, markdown_card
 from .card_check import (
@@ -124,7 +124,7 @@ def save_model(
         card["outcome"] = _outcome_of(model, card["roles"])
     text = json.dumps(with_checksum(card), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     files |= {CARD: text.encode(), MARKDOWN: markdown_card(card).encode()}
-    return write_folder_atomically(path, files)
+    return write_folder_atomically(path, files, replace=overwrite)
 
 
 def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
@@ -143,7 +143,7 @@ def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
         raise FileExistsError(
             f"{path} already holds a model; replace it with --overwrite (overwrite=True in Python)"
         )
-    check_writable(path.resolve().parent / f"{path.resolve().name}.probe")
+    check_folder_writable(path.resolve())
     return path
 
 
@@ -162,7 +162,11 @@ def load_model(path: str | Path) -> SavedModel:
     -------
     SavedModel
     """
-    path = Path(path)
+    saved: SavedModel = read_folder(Path(path), _read_folder)
+    return saved
+
+
+def _read_folder(path: Path) -> SavedModel:
     card = _read_card(path)
     engine, name = card["engine"], MODEL_FILES[card["engine"]]
     content = read_checked(path / name, card["files"][name])
