@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -131,6 +132,20 @@ def test_bad_usage_is_refused_before_any_work(more, status, words, file, tmp_pat
     result = run(file, tmp_path / "out", *more, status=status)
     assert words in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_a_finished_folder_that_cannot_be_written_is_shown(file, tmp_path, monkeypatch):
+    run(file, tmp_path / "out", *LOGISTIC, "--quiet")
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)  # also as root
+    for name in ("mkstemp", "mkdtemp"):
+        monkeypatch.setattr(tempfile, name, refuse)
+    shown = run(file, tmp_path / "out", *LOGISTIC).output
+    assert "cannot be written: table, figure and chosen model stay as they are" in shown
+    assert "Chosen: " in shown
 
 
 def test_a_store_of_another_file_is_refused(file, tmp_path):

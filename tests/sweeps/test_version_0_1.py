@@ -56,6 +56,15 @@ def test_a_sweep_of_the_same_data_has_the_fingerprint_it_had(store):
     assert [words for words in found if not words.startswith("versions.")] == []
 
 
+def test_the_digest_of_the_sensitive_attribute_goes_when_a_sweep_goes_on(store):
+    before = json.loads((store / "sweep.json").read_text())
+    digest = before["fingerprint"]["data"]["training rows"]["sensitive_features"]
+    assert digest not in json.dumps(Frontier.load(store).fingerprint)
+    Store(store).open(before["fingerprint"])
+    assert digest not in (store / "sweep.json").read_text()
+    assert Frontier.load(store).strengths == (0.0, 0.9)
+
+
 def test_a_sweep_of_other_data_is_refused_by_a_sentence(store):
     X, y, z = MAKE.rows()
     sentence = r"data\.training rows\.y has other values.*\. Give another folder, or the data and"

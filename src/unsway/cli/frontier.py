@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -127,7 +128,11 @@ def _on_point(progress: Steps) -> Callable[[Point, int, int], None]:
 
 def _finish(found: Frontier, store: Store, quiet: bool, title: str, limits: dict[str, Any]) -> None:
     """Write table, figure and chosen model, and print the results."""
-    write_table(store.path / "frontier.csv", found.to_frame("pyarrow"))
+    writable = os.access(store.path, os.W_OK)
+    if writable:
+        write_table(store.path / "frontier.csv", found.to_frame("pyarrow"))
+    else:
+        note(f"{store.path} cannot be written: table, figure and chosen model stay as they are")
     for each in found.notes:
         note(each)
     fairness = "direct_effect_left"
@@ -135,9 +140,10 @@ def _finish(found: Frontier, store: Store, quiet: bool, title: str, limits: dict
         fairness = "score_gap"
         note("the direct effect left is not known: the choice goes by the gap of the scores")
     choice = found.select(None if limits else "knee", fairness=fairness, **limits)
-    figure = found.plot(y=fairness, choice=choice).figure
-    write_atomically(store.path / "frontier.svg", to_bytes(figure, "svg"))
-    write_folder_atomically(store.path / "chosen", store.model_folder(choice.strength))
+    if writable:
+        figure = found.plot(y=fairness, choice=choice).figure
+        write_atomically(store.path / "frontier.svg", to_bytes(figure, "svg"))
+        write_folder_atomically(store.path / "chosen", store.model_folder(choice.strength))
     if not quiet:
         _print(found, choice, title)
         say(f"Table: {store.path / 'frontier.csv'}, figure: {store.path / 'frontier.svg'}")

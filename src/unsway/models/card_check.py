@@ -114,13 +114,12 @@ def read_checked(path: Path, expected: Mapping[str, Any]) -> bytes:
     return content
 
 
-def check_checksum(card: Mapping[str, Any], path: Path) -> None:
+def check_checksum(
+    card: Mapping[str, Any], path: Path, advice: str = "restore it, or save the model again"
+) -> None:
     """Raise if a card has changed since it was saved; cards of old versions have no checksum."""
     if CHECKSUM in card and with_checksum(card)[CHECKSUM] != card[CHECKSUM]:
-        raise ValueError(
-            f"{path} has changed since it was saved: its checksum differs; restore it, or save the "
-            "model again"
-        )
+        raise ValueError(f"{path} has changed since it was saved: its checksum differs; {advice}")
 
 
 # --- the model of the card -----------------------------------------------------------------------

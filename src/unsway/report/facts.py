@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ..auditing.verdict import labels_direct
-from ..sweeps import Choice, Frontier, Point
+from ..sweeps import Choice, Frontier, Point, Store
 from .html import Moving, Table
 from .words import count, group_name
 
@@ -265,9 +264,8 @@ def _levels(frontier: Frontier, strength: float) -> Sequence[Any]:
     """Return what z = 0 and z = 1 stand for, from a model or its card, where either says so."""
     levels: Any = getattr(frontier.models.get(strength), "sensitive_levels_", None)
     if levels is None and frontier.store is not None:
-        card = frontier.store / "models" / repr(float(strength)) / "card.json"
         with suppress(OSError, ValueError, KeyError, TypeError):
-            levels = json.loads(card.read_text("utf-8"))["roles"]["sensitive_levels"]
+            levels = Store(frontier.store).card(strength)["roles"]["sensitive_levels"]
     return (0, 1) if levels is None else tuple(levels)
 
 

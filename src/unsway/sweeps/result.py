@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -308,13 +307,14 @@ class Frontier(Tabular):
         if target.path.exists() and any(target.path.iterdir()):
             raise FileExistsError(f"{target.path} is not empty; give another name")
         target.open(self.fingerprint)
+        target.check_writable()
         for point in self.points:
             if self.store is None or point.error or point.strength in self.models:
                 model = None if point.error else self.model(point.strength)
                 target.write(point, model)
             else:
                 name = repr(point.strength)
-                shutil.copytree(self.store / MODELS / name, target.path / MODELS / name)
+                target.copy(self.store / MODELS / name)
         target.write_about({"notes": list(self.notes), "parts": dict(self.parts)})
         return target.path
 

@@ -8,7 +8,11 @@
 
 An entry is written under a temporary name and renamed into place: it is there whole or not at all,
 also after ``kill -9``. The first of two processes to finish a strength wins; the other's entry is
-dropped. Nothing here is a pickle.
+dropped. Every file that is read has a checksum. Nothing here is a pickle.
+
+No digest of the sensitive attribute is kept, salted or not: whoever holds the store could test
+guesses against it. A sweep of another attribute is known by the figures of its models instead
+(`Sweep`).
 """
 
 from __future__ import annotations
@@ -16,8 +20,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -26,7 +28,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ..files import check_writable, write_atomically
+from ..files import (
+    check_folder_writable,
+    put_folder,
+    read_folder,
+    remove_strays,
+    temporary_name,
+    write_atomically,
+)
+from ..models.card_check import check_checksum, with_checksum
 from ..models.features import Feature
 from ..models.folder import (
     CARD,
@@ -53,8 +63,8 @@ RENAMED_EFFECTS = {
     "E_CDE": "direct_everyone",
     "overlap_weighted": "direct_overlap",
 }
-_WRITING = ".writing-"
-_DAY = 86_400.0
+#: The column of the data whose digest version 0.1 kept, and none is read or written since.
+_PRIVATE = "sensitive_features"
 
 
 @dataclass(frozen=True)
@@ -89,16 +99,13 @@ class Store:
         with self._clear_errors():
             self._check_folder()
             if not (self.path / SWEEP).exists():
-                content = {
-                    "format": FORMAT,
-                    "schema_version": SCHEMA_VERSION,
-                    "fingerprint": fingerprint,
-                }
-                write_atomically(self.path / SWEEP, _json(content))
-            (self.path / MODELS).mkdir(exist_ok=True)
-            check_writable(self.path / MODELS / f"{_WRITING}probe")
-            self._sweep_up()
-        found = differences(self.fingerprint(), json.loads(_json(fingerprint)))
+                self._write_sweep(fingerprint)
+                self.check_writable()
+            remove_strays(self.path)
+            remove_strays(self.path / MODELS)
+            if self._has_digest():
+                self._write_sweep(self.fingerprint())
+        found = differences(self.fingerprint(), _without_digest(json.loads(_json(fingerprint))))
         if found:
             more = f", and {len(found) - 5} more" if len(found) > 5 else ""
             raise ValueError(
@@ -119,12 +126,25 @@ class Store:
             )
         self.path.mkdir(parents=True, exist_ok=True)
 
-    def _sweep_up(self) -> None:
-        """Remove what processes that were killed a day ago or earlier left half-written."""
-        for folder in (self.path / MODELS).glob(f"{_WRITING}*"):
-            with suppress(OSError):
-                if time.time() - folder.stat().st_mtime > _DAY:
-                    shutil.rmtree(folder, ignore_errors=True)
+    def check_writable(self) -> None:
+        """Raise before any work if a strength cannot be written."""
+        with self._clear_errors():
+            (self.path / MODELS).mkdir(exist_ok=True)
+            check_folder_writable(self.path / MODELS / "strength")
+
+    def _write_sweep(self, fingerprint: Mapping[str, Any]) -> None:
+        content = {
+            "format": FORMAT,
+            "schema_version": SCHEMA_VERSION,
+            "fingerprint": _without_digest(fingerprint),
+        }
+        write_atomically(self.path / SWEEP, _json(with_checksum(content)))
+
+    def _has_digest(self) -> bool:
+        """Return whether it is a store of version 0.1 that still has the digest, and can change."""
+        return f'"{_PRIVATE}"' in (self.path / SWEEP).read_text("utf-8") and os.access(
+            self.path, os.W_OK
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the fingerprint of the sweep."""
@@ -141,7 +161,8 @@ class Store:
                 f"{path} has format {content['format']!r} and schema version "
                 f"{content.get('schema_version')!r}; {FORMAT!r} and {SCHEMA_VERSION} are read"
             )
-        return dict(content["fingerprint"])
+        check_checksum(content, path, "give another folder")
+        return _without_digest(content["fingerprint"])
 
     # --- entries ---------------------------------------------------------------------------------
 
@@ -150,7 +171,7 @@ class Store:
         found = {}
         for entry in sorted((self.path / MODELS).glob("[!.]*")):
             try:
-                point = _read_entry(entry)
+                point = read_folder(entry, _read_entry)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 warnings.warn(
                     f"{entry} is damaged and will be computed again: {error}",
@@ -165,8 +186,7 @@ class Store:
         """Store a strength; return the stored point, another process's if that was first."""
         with self._clear_errors():
             target = self._entry(point.strength)
-            writing = Path(tempfile.mkdtemp(dir=target.parent, prefix=_WRITING))
-            try:
+            with temporary_name(target, folder=True) as writing:
                 entry = writing / "entry"
                 if model is None:
                     entry.mkdir()
@@ -179,12 +199,23 @@ class Store:
                 content = {"row": json.loads(row), "sha256": sha256(row.encode()).hexdigest()}
                 write_atomically(entry / ROW, _json(content))
                 return _put(entry, target, point)
-            finally:
-                shutil.rmtree(writing, ignore_errors=True)
+
+    def copy(self, entry: Path) -> None:
+        """Store the finished strength of another store."""
+        with (
+            self._clear_errors(),
+            temporary_name(target := self.path / MODELS / entry.name, folder=True) as writing,
+        ):
+            shutil.copytree(entry, writing / "entry")
+            put_folder(writing / "entry", target)
 
     def model(self, strength: float) -> SavedModel:
         """Return the model at a strength."""
         return load_model(self._entry(strength))
+
+    def card(self, strength: float) -> dict[str, Any]:
+        """Return the card of the model at a strength."""
+        return dict(read_folder(self._entry(strength), _read_card))
 
     def model_folder(self, strength: float) -> dict[str, bytes]:
         """Return the files of the model at a strength, by name."""
@@ -200,21 +231,38 @@ class Store:
     def write_about(self, about: Mapping[str, Any]) -> None:
         """Keep notes and facts."""
         with self._clear_errors():
-            write_atomically(self.path / ABOUT, _json(about))
+            write_atomically(self.path / ABOUT, _json(with_checksum(about)))
 
     def about(self) -> dict[str, Any] | None:
-        """Return notes and facts, or None where there are none yet."""
+        """Return notes and facts, None where there are none; damaged ones with a warning."""
         try:
-            about = dict(json.loads((self.path / ABOUT).read_text("utf-8")))
+            return self.read_about()
+        except (OSError, ValueError) as error:
+            warnings.warn(
+                f"{self.path / ABOUT} is damaged and is left out ({error}): notes and facts about "
+                "the rows are missing; run the same sweep again to have them",
+                UserWarning,
+                stacklevel=3,
+            )
+            return None
+
+    def read_about(self) -> dict[str, Any] | None:
+        """Return notes and facts, None where there are none; raise if they are damaged."""
+        path = self.path / ABOUT
+        try:
+            about = json.loads(path.read_text("utf-8"))
+            check_checksum(about, path, "run the sweep again")
             for part in about["parts"].values():
                 if "effects" in part:
                     given = part["effects"].items()
                     part["effects"] = {
                         RENAMED_EFFECTS.get(name, name): each for name, each in given
                     }
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return {"notes": list(about["notes"]), "parts": dict(about["parts"])}
+        except FileNotFoundError:
             return None
-        return about
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"it has no notes or parts: {error!r}") from error
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
@@ -232,21 +280,16 @@ class Store:
 
 
 def _put(entry: Path, target: Path, point: Point) -> Point:
-    """Rename an entry into place, unless a good one is there already."""
-    for attempt in range(10):
-        try:
-            os.rename(entry, target)  # onto an entry that is not empty, this fails
-            return point
-        except OSError:
-            if attempt == 9 or not target.exists():
-                raise
+    """Put an entry in place, unless a good one is there already; return the point that is kept."""
+    try:
+        put_folder(entry, target, replace=False)
+    except FileExistsError:
         with suppress(OSError, ValueError, KeyError, TypeError):
-            kept = _read_entry(target)
+            kept: Point = read_folder(target, _read_entry)
             if not kept.error:
                 return kept
-        with suppress(FileNotFoundError):  # a damaged or failed one goes; another may be quicker
-            os.rename(target, entry.with_name(f"old-{attempt}"))
-    raise AssertionError("the last attempt raises")
+        put_folder(entry, target)
+    return point
 
 
 def _read_entry(entry: Path) -> Point:
@@ -258,7 +301,7 @@ def _read_entry(entry: Path) -> Point:
     if repr(point.strength) != entry.name:
         raise ValueError(f"it holds strength {point.strength!r}")
     if not point.error:
-        card = json.loads((entry / CARD).read_text("utf-8"))
+        card = _read_card(entry)
         for name, expected in card["files"].items():
             if sha256((entry / name).read_bytes()).hexdigest() != expected["sha256"]:
                 raise ValueError(f"the checksum of {name} differs")
@@ -267,3 +310,20 @@ def _read_entry(entry: Path) -> Point:
 
 def _json(content: Any) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _read_card(entry: Path) -> dict[str, Any]:
+    card = dict(json.loads((entry / CARD).read_text("utf-8")))
+    check_checksum(card, entry / CARD)
+    return card
+
+
+def _without_digest(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a fingerprint without the digests of the sensitive attribute."""
+    data = {
+        name: {key: value for key, value in part.items() if key != _PRIVATE}
+        if isinstance(part, Mapping)
+        else part
+        for name, part in dict(fingerprint.get("data") or {}).items()
+    }
+    return {**fingerprint, "data": data} if "data" in fingerprint else dict(fingerprint)

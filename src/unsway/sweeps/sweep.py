@@ -24,6 +24,7 @@ from ..tables import take
 from .inputs import Inputs, check_inputs, check_strengths, engine_of, fit_at, some_rows
 from .measures import Part, Point, judge_of
 from .result import Frontier
+from .same_rows import refuse_other_groups
 from .store import Store
 
 #: A strength, and its model where there is one and no store keeps it.
@@ -155,6 +156,7 @@ class Sweep:
             self.store.open(self.fingerprint)
             kept = self.store.points()
             self.known = {s: point for s, point in kept.items() if not point.error}
+            refuse_other_groups(inputs, self.store, self.known)
 
     def run(
         self,
@@ -165,6 +167,8 @@ class Sweep:
         """Fit the strengths that are missing or failed before, and return all that are known."""
         missing = [strength for strength in strengths if strength not in self.known]
         done = len(strengths) - len(missing)
+        if missing and self.store is not None:
+            self.store.check_writable()
         for point, model in self._fit(missing, n_jobs):
             self.known[point.strength] = point
             if model is not None:
