@@ -4,6 +4,7 @@ from .audits import Audit, audit
 from .causal import CausalAudit
 from .comparisons import Comparison, compare
 from .fair_loss import FairLogLoss, fair_log_loss
+from .group_curves import GroupCurves, calibration_by_group, roc_by_group
 from .group_metrics import (
     demographic_parity_difference,
     demographic_parity_ratio,
@@ -13,6 +14,17 @@ from .group_metrics import (
     equalized_odds_ratio,
     score_gap,
     selection_rate_difference,
+)
+from .hiring import HiringTable, hiring_table
+from .impact import AdverseImpact, adverse_impact
+from .impact_metrics import (
+    adverse_impact_ratio,
+    approval_rate,
+    ks_statistic,
+    scoring_rate_ratio,
+    selection_shortfall,
+    somers_d,
+    standardised_mean_difference,
 )
 from .number_metrics import (
     actual_over_expected,
@@ -25,6 +37,7 @@ from .number_tables import DecileTable, DoubleLift, double_lift
 from .tables import Calibration, MetricTable, Table
 
 __all__ = [
+    "AdverseImpact",
     "Audit",
     "Calibration",
     "CausalAudit",
@@ -32,11 +45,17 @@ __all__ = [
     "DecileTable",
     "DoubleLift",
     "FairLogLoss",
+    "GroupCurves",
+    "HiringTable",
     "MetricTable",
     "Table",
     "actual_over_expected",
     "actual_over_expected_difference",
+    "adverse_impact",
+    "adverse_impact_ratio",
+    "approval_rate",
     "audit",
+    "calibration_by_group",
     "compare",
     "demographic_parity_difference",
     "demographic_parity_ratio",
@@ -48,7 +67,14 @@ __all__ = [
     "equalized_odds_ratio",
     "fair_log_loss",
     "gini",
+    "hiring_table",
+    "ks_statistic",
     "mean_deviance",
+    "roc_by_group",
     "score_gap",
+    "scoring_rate_ratio",
     "selection_rate_difference",
+    "selection_shortfall",
+    "somers_d",
+    "standardised_mean_difference",
 ]

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Floats
-from ..colours import BLACK, GROUPS, LABELS, SCORES
+from ..colours import BLACK, CYCLE, GROUPS, LABELS, SCORES
 from ..effects import Estimate
 from ..effects.plots import escape
 from ..extras import load
+from .impact_measures import FOUR_FIFTHS
 from .metrics import PLACES
 from .tables import short
 
 if TYPE_CHECKING:
     from .audits import Audit
     from .causal import CausalAudit
+    from .group_curves import GroupCurves
+    from .impact import AdverseImpact
     from .number_tables import DecileTable, DoubleLift
     from .tables import Calibration
 
@@ -50,6 +53,50 @@ def plot_groups(found: Audit, ax: Any = None, *, metric: str = "selection_rate")
             raise ValueError(f"{metric!r} is no metric of decisions by group; try 'selection_rate'")
         _draw_group(ax, list(entries), _numbers(entries.values()), place, level)
     return _finish(ax, xlabel="threshold", ylabel=metric.replace("_", " "), xlim=(-0.02, 1.02))
+
+
+def plot_impact(found: AdverseImpact, ax: Any = None) -> Any:
+    """Draw the adverse impact ratio of each level against the share of people approved."""
+    ax = _axes(ax)
+    ax.axhline(1, color="0.7", linewidth=1, zorder=0)
+    ax.axhline(FOUR_FIFTHS, color="0.7", linewidth=1, linestyle="--", zorder=0)
+    shares = found.settings["rules"]
+    for place, level in enumerate(each for each in found.levels if each != found.reference):
+        known = [
+            (shares[each.rule], each.value)
+            for each in found.findings
+            if each.level == level and each.measure == "adverse_impact_ratio" and not each.segment
+        ]
+        if known:
+            known.sort(key=lambda pair: pair[0])
+            x, values = zip(*known, strict=True)
+            y = [each.estimate for each in values]
+            colour = CYCLE[place % len(CYCLE)]
+            ax.plot(x, y, marker="o", color=colour, label=escape(short(level)))
+            ax.vlines(x, [v.low for v in values], [v.high for v in values], color=colour)
+    return _finish(ax, xlabel="share approved", ylabel="adverse impact ratio", xlim=(0, 1))
+
+
+def plot_group_curves(found: GroupCurves, ax: Any = None) -> Any:
+    """Draw ROC or calibration curves of the groups, with the bands of the groups.
+
+    Its table is ``found.to_frame()``.
+    """
+    ax = _axes(ax)
+    ax.plot([0, 1], [0, 1], color="0.7", linewidth=1, zorder=0)
+    for place, (level, curve) in enumerate(found.curves.items()):
+        overall = level == "overall"
+        colour = BLACK if overall else CYCLE[(place - 1) % len(CYCLE)]
+        ax.plot(curve["x"], curve["y"], color=colour, label=escape(short(level)))
+        if not overall:
+            ends = curve["band_low"], curve["band_high"]
+            ax.fill_between(curve["x"], *ends, color=colour, alpha=0.15)
+    names = {
+        "roc": ("false positive rate", "true positive rate"),
+        "calibration": ("mean score", "share of positive labels"),
+    }
+    xlabel, ylabel = names[found.kind]
+    return _finish(ax, xlabel=xlabel, ylabel=ylabel)
 
 
 def plot_calibration(found: Calibration, ax: Any = None) -> Any:
