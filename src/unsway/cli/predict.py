@@ -61,6 +61,11 @@ def predict_table(model: SavedModel, table: Any) -> tuple[Floats, list[str]]:
 
     Other columns are ignored; the model raises if a column is missing.
     """
+    if model.classes:
+        raise ValueError(
+            f"the model has {len(model.classes)} classes, and no single score; in Python use "
+            "load_model(…).predict_proba"
+        )
     table = model_columns(model, table)
     scores = model.predict_proba(table)[:, 1]  # raises first if a column is missing
     notes = [

@@ -87,6 +87,7 @@ def _model(card: Mapping[str, Any]) -> dict[str, Any]:
         "engine": card.get("engine"),
         "criterion": (card.get("criterion") or {}).get("name"),
         "strength λ": card.get("strength"),
+        "classes": ", ".join(card.get("classes") or ()),
         **_outcome(card.get("outcome") or {}, card.get("roles") or {}),
         "created": card.get("created"),
         "made with": ", ".join(f"{name} {number}" for name, number in versions.items()),

@@ -70,6 +70,8 @@ def _card_faults(card: Mapping[str, Any]) -> Iterator[str]:
         yield from _faults(file, {"bytes": int, "sha256": str}, f"the entry of file {name!r}")
     if "outcome" in card:
         yield from _outcome_faults(card["outcome"])
+    if "classes" in card and not (_is_texts(card["classes"]) and len(card["classes"]) > 2):
+        yield "'classes' are not three names or more"
     for number, feature in enumerate(card["features"], 1):
         owner = f"feature {number} of {len(card['features'])}"
         yield from _faults(feature, _FEATURE, owner)
@@ -131,12 +133,15 @@ def difference(
     content: bytes,
     features: Sequence[Feature],
     loss: Loss | None = None,
+    n_classes: int = 2,
 ) -> str | None:
-    """Return how a booster differs from the loss and features of a card, or None if they agree."""
+    """Return how a booster differs from the outcome and features of a card, None if it does not."""
     facts, held = engine.facts(booster, content), engine.stored_name
     objective = engine.objective if loss is None else objective_name(engine.name, loss)
-    if facts.classes != 2:
-        return f"the model has {facts.classes} classes, not 2"
+    if n_classes > 2:
+        objective = engine.class_objective(n_classes)
+    if facts.classes != n_classes:
+        return f"the model has {facts.classes} classes, not {n_classes}"
     if facts.objective != objective:
         return f"the model's objective is {facts.objective!r}, not {objective!r}"
     if facts.n_features != len(features):
@@ -151,10 +156,21 @@ def difference(
     return None
 
 
+def class_count(card: Mapping[str, Any]) -> int:
+    """Return how many classes the model of a card tells apart; 2 also where it predicts numbers.
+
+    Examples
+    --------
+    >>> class_count({}), class_count({"classes": ["a", "b", "c"]})
+    (2, 3)
+    """
+    return len(card.get("classes", (0, 1)))
+
+
 def logistic_content(
-    weights: Sequence[float], intercept: float, features: Sequence[Feature], imputer: Any = None
+    weights: Sequence[Any], intercept: Any, features: Sequence[Feature], imputer: Any = None
 ) -> dict[str, Any]:
-    """Return a linear model as its file holds it.
+    """Return a linear model as its file holds it; of several classes each weight is a list.
 
     ``fill`` has what replaces a missing number of each feature, if the model was trained on missing
     numbers; the coefficient of a number's level "(missing)" is then added where it is missing.
@@ -170,7 +186,7 @@ def logistic_content(
     if len(pairs) != len(weights):
         raise ValueError(f"the features make {len(pairs)} columns; the model has {len(weights)}")
     coefficients = [
-        {"feature": name, "level": level, "weight": float(weight)}
+        {"feature": name, "level": level, "weight": weight}
         for (name, level), weight in zip(pairs, weights, strict=True)
     ]
     stored = {"intercept": intercept, "coefficients": coefficients}
@@ -188,10 +204,18 @@ def read_logistic(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def _logistic_faults(stored: Any) -> Iterator[str]:
-    yield from _faults(stored, {"intercept": float, "coefficients": list}, "it")
+    yield from _faults(stored, {"coefficients": list}, "it")
+    if "intercept" not in stored:
+        yield "it has no 'intercept'"
+    elif not _is_weight(stored["intercept"]):
+        yield "'intercept' is not a number"
     for number, each in enumerate(stored["coefficients"], 1):
         owner = f"coefficient {number} of {len(stored['coefficients'])}"
-        yield from _faults(each, {"feature": str, "weight": float}, owner)
+        yield from _faults(each, {"feature": str}, owner)
+        if "weight" not in each:
+            yield f"{owner} has no 'weight'"
+        elif not _is_weight(each["weight"]):
+            yield f"'weight' of {owner} is not a number"
         if not isinstance(each.get("level"), str | None):
             yield f"'level' of {owner} is not text"
     fill = stored.get("fill", {})
@@ -199,8 +223,16 @@ def _logistic_faults(stored: Any) -> Iterator[str]:
         yield "'fill' does not hold a number for each feature"
 
 
-def logistic_difference(stored: Mapping[str, Any], features: Sequence[Feature]) -> str | None:
+def logistic_difference(
+    stored: Mapping[str, Any], features: Sequence[Feature], n_classes: int = 2
+) -> str | None:
     """Return how a logistic regression differs from the features of a card, or None."""
+    size = 1 if n_classes == 2 else n_classes
+    numbers_of = [stored["intercept"], *(each["weight"] for each in stored["coefficients"])]
+    for each in numbers_of:
+        held = len(each) if isinstance(each, list) else 1
+        if held != size:
+            return f"the model has weights of {held} classes and the card of {size}"
     weighed = [(each["feature"], each.get("level")) for each in stored["coefficients"]]
     named = one_hot_columns(features)
     numbers = {each.name for each in features if each.kind == "number"}
@@ -226,6 +258,12 @@ def _column(column: tuple[str, str | None]) -> str:
 
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_weight(value: Any) -> bool:
+    """Return whether a weight is a number, or of several classes a list of numbers."""
+    values = value if isinstance(value, list) and len(value) > 2 else [value]
+    return all(_is_a(each, float) for each in values)
 
 
 def _is_a(value: Any, kind: type) -> bool:

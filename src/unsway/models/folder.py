@@ -27,6 +27,7 @@ from .card import MARKDOWN, markdown_card
 from .card_check import (
     check_card,
     check_checksum,
+    class_count,
     difference,
     logistic_content,
     logistic_difference,
@@ -120,6 +121,8 @@ def save_model(
         "settings": _settings_of(model),
         "training": dict(training or {}),
     }
+    if len(getattr(model, "classes_", ())) > 2:
+        card["classes"] = list(map(str, model.classes_))
     if loss_of(model) is not None:
         card["outcome"] = _outcome_of(model, card["roles"])
     text = json.dumps(with_checksum(card), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -150,8 +153,8 @@ def check_model_folder(path: str | Path, *, overwrite: bool = False) -> Path:
 def load_model(path: str | Path) -> SavedModel:
     """Read a model folder; a missing, damaged or newer folder is refused.
 
-    The card is compared with the model. A model with other features, another objective or more
-    than two classes is refused, since the card would not describe its scores.
+    The card is compared with the model. A model with other features, another objective or another
+    number of classes is refused, since the card would not describe its scores.
 
     Parameters
     ----------
@@ -176,11 +179,13 @@ def _read_folder(path: Path) -> SavedModel:
     learned: dict[str, Any]
     if engine not in BOOSTERS:
         stored = read_logistic(content, path / name)
-        differs = logistic_difference(stored, features)
+        differs = logistic_difference(stored, features, class_count(card))
         learned = read_weights(stored, features)
     else:
         booster = _load_booster(BOOSTERS[engine], path / name)
-        differs = difference(BOOSTERS[engine], booster, content, features, stored_loss(card))
+        differs = difference(
+            BOOSTERS[engine], booster, content, features, stored_loss(card), class_count(card)
+        )
         learned = {"booster": booster}
     if differs is not None:
         raise ValueError(
@@ -209,24 +214,33 @@ def engine_name(model: Any) -> str:
 
 def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:
     """Return the model in the format of its engine."""
+    n_classes = len(getattr(model, "classes_", (0, 1)))
     if engine in BOOSTERS:
         content = BOOSTERS[engine].save(model.booster_)
-        differs = difference(BOOSTERS[engine], model.booster_, content, features, loss_of(model))
+        differs = difference(
+            BOOSTERS[engine], model.booster_, content, features, loss_of(model), n_classes
+        )
         if differs is not None:
             raise ValueError(f"the features are not those of the model: {differs}")
         return content
-    intercept = float(np.ravel(model.intercept_)[0])
-    stored = logistic_content(np.ravel(model.coef_).tolist(), intercept, features, model.imputer_)
+    intercepts, weights = np.ravel(model.intercept_), np.atleast_2d(model.coef_)
+    several = n_classes > 2
+    stored = logistic_content(
+        (weights.T if several else weights[0]).tolist(),
+        intercepts.tolist() if several else float(intercepts[0]),
+        features,
+        model.imputer_,
+    )
     return (json.dumps(stored, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def read_weights(stored: Mapping[str, Any], features: Sequence[Feature]) -> dict[str, Any]:
     """Return what a linear model learned, as `SavedModel` holds it."""
-    coefficients = stored["coefficients"]
+    coefficients, start = stored["coefficients"], stored["intercept"]
     indicators = coefficients[len(one_hot_columns(features)) :]
     return {
         "coefficients": np.array([each["weight"] for each in coefficients]),
-        "intercept": float(stored["intercept"]),
+        "intercept": np.array(start) if isinstance(start, list) else float(start),
         "fill": dict(stored.get("fill", {})),
         "marked": tuple(each["feature"] for each in indicators),
     }
@@ -267,7 +281,8 @@ def versions_of(engine: str | None) -> dict[str, str]:
 
 def _roles_of(model: Any) -> TrainingRoles:
     reference, group = model.sensitive_levels_
-    positive = str(model.classes_[1]) if hasattr(model, "classes_") else None
+    classes: Any = getattr(model, "classes_", ())
+    positive = str(classes[1]) if len(classes) == 2 else None
     return TrainingRoles(positive=positive, sensitive_levels=(str(reference), str(group)))
 
 

@@ -50,13 +50,13 @@ class SavedModel:
     features: tuple[Feature, ...]
     booster: Any = None
     coefficients: Floats | None = field(default=None, repr=False)
-    intercept: float = 0.0
+    intercept: float | Floats = 0.0
     fill: dict[str, float] = field(default_factory=dict)
     marked: tuple[str, ...] = ()
     training_rows: RowFingerprint | None = None
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of both classes for each row; the second is the positive one.
+        """Return the probability of each class for each row, in the order of `classes`.
 
         Columns of a frame are matched by name: there may be others, in any order. An array must
         have the features in their order.
@@ -64,6 +64,11 @@ class SavedModel:
         if self.loss is not None:
             raise TypeError("the model is one of numbers, not of classes; call predict(X)")
         return class_probabilities(self.decision_function(X))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes where there are more than two; else empty."""
+        return tuple(self.card.get("classes", ()))
 
     @property
     def loss(self) -> Loss | None:
@@ -80,7 +85,10 @@ class SavedModel:
         return for_exposure(np.asarray(self.loss.mean(self.decision_function(X))[0]), exposure)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the margin of each row: log-odds, or of numbers the mean or its logarithm."""
+        """Return the margin of each row: log-odds, or of numbers the mean or its logarithm.
+
+        Of more than two classes there is a column for each.
+        """
         frame = align(X, self.features)
         if self.coefficients is not None:
             matrix = self._columns_of(frame)

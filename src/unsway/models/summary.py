@@ -96,9 +96,12 @@ def summary(self: Any) -> ModelSummary:
 def _learned(model: Any) -> tuple[str, Any, Any]:
     """Return what is measured by column, the names of the columns and the values."""
     if hasattr(model, "coef_"):
-        weights = np.ravel(model.coef_)
-        names = getattr(model, "column_names_", None)
-        return "weight", _names(model, len(weights)) if names is None else names, weights
+        weights = np.atleast_2d(model.coef_)
+        known = getattr(model, "column_names_", None)
+        names = _names(model, weights.shape[1]) if known is None else known
+        if len(weights) > 1:
+            names = [f"{name} ({one})" for one in model.classes_ for name in names]
+        return "weight", names, weights.ravel()
     if hasattr(model, "feature_importances_"):
         shares = model.feature_importances_
         return "importance", _names(model, len(shares)), shares

@@ -307,7 +307,7 @@ class Job:
             for strength in self.finished:
                 saved = self.store.model(strength)
                 assert saved.coefficients is not None  # noqa: S101
-                last.know(strength, saved.coefficients, saved.intercept)
+                last.know(strength, saved.coefficients, float(saved.intercept))
         return (*in_folds, last)
 
     def _path(self, chosen: Index, criterion: Any, eval_set: Rows | None = None) -> Path:
