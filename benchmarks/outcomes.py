@@ -1,10 +1,11 @@
-"""Fair models of counts, amounts and wages in worlds whose fair means are known.
+"""Fair models of counts, amounts, wages and classes in worlds whose fair means are known.
 
 The floor is the same estimator trained on oracle targets: its criterion has the true means of both
 groups, and no smoothing. Models that keep the total of y are judged by the fair means times what
 gives these the total. Direct effect left is the gap of the predictions between the groups less that
-of the fair means on the same rows. Each figure is a line of benchmarks/.cache/outcomes.jsonl:
-running the script again measures only what is missing.
+of the fair means on the same rows; of several classes it is that of the class on which z acts most.
+Each figure is a line of benchmarks/.cache/outcomes.jsonl: running the script again measures only
+what is missing.
 """
 
 from __future__ import annotations
@@ -25,10 +26,20 @@ from sklearn.model_selection import cross_val_predict
 from tables import append_heading, append_table, write_table
 from threadpoolctl import threadpool_limits
 
-from unsway import FairLGBMRegressor, FairLinearRegressor, FairTarget, FairXGBRegressor, make_world
+from unsway import (
+    FairLGBMClassifier,
+    FairLGBMRegressor,
+    FairLinearRegressor,
+    FairLogisticRegression,
+    FairTarget,
+    FairXGBClassifier,
+    FairXGBRegressor,
+    make_world,
+)
 from unsway.criteria import FittedCriterion
-from unsway.datasets import NUMBER_WORLDS, SyntheticData
-from unsway.datasets.number_worlds import NUMBER_WORLDS as WORLDS
+from unsway.datasets import CLASS_WORLDS, NUMBER_WORLDS, SyntheticData
+from unsway.datasets.class_worlds import CLASS_WORLDS as WORLDS_OF_CLASSES
+from unsway.datasets.number_worlds import NUMBER_WORLDS as WORLDS_OF_NUMBERS
 
 Floats = NDArray[np.float64]
 Record = dict[str, Any]
@@ -39,7 +50,10 @@ FLOOR, FAIR, BLIND = "floor", "fair", "blind"
 AVERAGED, REWEIGHTED = "averaged over z", "reweighted"
 METHODS = (FLOOR, FAIR, AVERAGED, REWEIGHTED, BLIND)
 #: Largest RMSE over the floor at 40,000 rows that is asked for.
-BARS = {"squared_error": 1.05, "poisson": 1.05, "gamma": 1.10, "tweedie": 1.10}
+BARS = {
+    "squared_error": 1.05, "poisson": 1.05, "log_loss": 1.05, "gamma": 1.10, "tweedie": 1.10,
+}  # fmt: skip
+NAMES = (*NUMBER_WORLDS, *CLASS_WORLDS)
 #: Of what the blind model leaves, how much more than the floor a fair one may leave.
 LEFT_BAR = 0.1
 
@@ -48,6 +62,12 @@ ENGINES: dict[str, Callable[..., Any]] = {
     "XGBoost": lambda **options: FairXGBRegressor(n_jobs=1, **options),
     "LightGBM": lambda **options: FairLGBMRegressor(n_jobs=1, **options),
     "linear": lambda **options: FairLinearRegressor(**options),
+}
+#: The same of labels of several classes.
+CLASSIFIERS: dict[str, Callable[..., Any]] = {
+    "XGBoost": lambda **options: FairXGBClassifier(n_jobs=1, **options),
+    "LightGBM": lambda **options: FairLGBMClassifier(n_jobs=1, **options),
+    "linear": lambda **options: FairLogisticRegression(**options),
 }
 
 
@@ -63,6 +83,10 @@ class Case:
     def fit(self, X: Floats, z: NDArray[Any], weights: Floats | None = None, **options: Any) -> Any:
         """Return the fitted model."""
         data = self.train
+        if data.loss == "log_loss":
+            return CLASSIFIERS[self.engine](**options).fit(
+                X, data.y, sensitive_features=z, sample_weight=weights
+            )
         exposure = {} if data.exposure is None else {"exposure": data.exposure}
         return ENGINES[self.engine](loss=data.loss, **options).fit(
             X, data.y, sensitive_features=z, sample_weight=weights, **exposure
@@ -72,20 +96,22 @@ class Case:
         """Return a method's means at the test rows."""
         X, z, test = self.train.X, self.train.z, self.test.X
         if method == FAIR:
-            return np.asarray(self.fit(X, z).predict(test))
+            return means_of(self.fit(X, z), test)
         if method == FLOOR:
-            return np.asarray(self.fit(X, z, criterion=self.oracle()).predict(test))
+            return means_of(self.fit(X, z, criterion=self.oracle()), test)
         if method == REWEIGHTED:
-            return np.asarray(self.fit(X, z, self.inverse_propensity(), strength=0.0).predict(test))
+            return means_of(self.fit(X, z, self.inverse_propensity(), strength=0.0), test)
         if method == BLIND:
-            return np.asarray(self.fit(X, z, strength=0.0).predict(test))
+            return means_of(self.fit(X, z, strength=0.0), test)
         coin = np.random.default_rng([self.seed, 2]).integers(0, 2, len(z))  # z is a covariate here
         model = self.fit(np.column_stack([X, z]), coin, strength=0.0)
         levels = [np.column_stack([test, np.full(len(test), level)]) for level in (0.0, 1.0)]
-        return np.asarray(np.mean([model.predict(table) for table in levels], axis=0))
+        return np.asarray(np.mean([means_of(model, table) for table in levels], axis=0))
 
     def oracle(self) -> FittedCriterion:
         """Return the fair target with the true means, in the units that estimators train in."""
+        if self.train.loss == "log_loss":
+            return FittedCriterion(FairTarget(smoothing=0.0), true_means(self.train), _NoModel())
         rates, weights = _rates(self.train)
         means, mean = true_means(self.train), np.average(rates, weights=weights)
         units = means / mean if self.train.loss != "squared_error" else means - mean
@@ -101,14 +127,17 @@ class Case:
     def judge(self, method: str, p: Floats) -> Record:
         """Return a method's figures."""
         fair = self.test.fair_score
-        if method in (FLOOR, FAIR, BLIND) and self.train.loss != "squared_error":
+        if method in (FLOOR, FAIR, BLIND) and self.train.loss not in ("squared_error", "log_loss"):
             rates, weights = _rates(self.train)
             fair = fair * (weights @ rates) / (weights @ self.train.fair_score)
         error = p - fair
         one = self.test.z == 1
+        left = error[one].mean(axis=0) - error[~one].mean(axis=0)
+        if error.ndim == 2:
+            left = left[np.argmax(np.abs(self.train.effects.direct_everyone))]
         return {
             "rmse": float(np.sqrt(np.mean(error**2)) / np.mean(fair)),
-            "left": float((error[one].mean() - error[~one].mean()) / np.mean(fair)),
+            "left": float(left / np.mean(fair)),
         }
 
 
@@ -119,9 +148,15 @@ class _NoModel:
         raise NotImplementedError
 
 
+def means_of(model: Any, X: Floats) -> Floats:
+    """Return the mean of each row, or the share of each class."""
+    return np.asarray(model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X))
+
+
 def true_means(data: SyntheticData) -> Floats:
     """Return the means of both groups at each row."""
-    world = next(world for world in WORLDS if world.name == data.world)
+    worlds = (*WORLDS_OF_NUMBERS, *WORLDS_OF_CLASSES)
+    world = next(world for world in worlds if world.name == data.world)
     return world.means(data.X)
 
 
@@ -207,7 +242,7 @@ def _with_error(values: Sequence[float], form: str) -> str:
 
 def _cells(lines: Lines, rows: int) -> Iterator[tuple[str, str, dict[int, dict[str, Record]]]]:
     """Yield world, engine and, by draw and method, the records of one number of rows."""
-    for world in NUMBER_WORLDS:
+    for world in NAMES:
         for engine in ENGINES:
             draws: dict[int, dict[str, Record]] = {}
             for record in lines.records:
@@ -221,9 +256,10 @@ def _cells(lines: Lines, rows: int) -> Iterator[tuple[str, str, dict[int, dict[s
 NOTES = (
     "RMSE to the fair means is over that of the same engine on oracle targets; below 1 the "
     "outcome models, which may smooth the targets, know more than the targets say. Direct effect "
-    "left is in percent of the mean. Two bars for 40,000 rows: RMSE at most 1.05 (wages, claims) "
-    "or 1.10 (severity, pure_premium), and on average no more left, of either sign, than by the "
-    "floor and a tenth of what the blind model leaves. The distance from the floor is beside it: "
+    "left is in percent of the mean; of several classes it is that of the class on which z acts "
+    "most. Two bars for 40,000 rows: RMSE at most 1.05 (wages, claims, classes) or 1.10 (severity, "
+    "pure_premium), and on average no more left, of either sign, than by the floor and a tenth of "
+    "what the blind model leaves. The distance from the floor is beside it: "
     "where the floor is too flat, a model that leaves less than the floor is far from it. Mean ± "
     f"standard error over the draws; test sets of {TEST_ROWS:,} rows. Averaged over z: the same "
     "engine on (X, z), its predictions averaged over both levels. Reweighted: the engine with "
@@ -243,7 +279,7 @@ def write_page(lines: Lines, path: Path) -> None:
         rows_of.append((world, engine, *cells, "yes" if kept else "**no**", str(len(draws))))
     columns = "world", "engine", "RMSE over the floor", "bar", "(left − floor's) / blind's"
     write_table(
-        path, "Counts, amounts and wages with known fair means", NOTES,
+        path, "Counts, amounts, wages and classes with known fair means", NOTES,
         (*columns, "within both", "draws"), rows_of,
         ("unsway", "xgboost-cpu", "lightgbm", "numpy", "scikit-learn"),
     )  # fmt: skip
@@ -274,7 +310,7 @@ def write_page(lines: Lines, path: Path) -> None:
 def main() -> None:
     """Measure what is missing, and write the page."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--worlds", nargs="+", choices=NUMBER_WORLDS, default=list(NUMBER_WORLDS))
+    parser.add_argument("--worlds", nargs="+", choices=NAMES, default=list(NAMES))
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
     parser.add_argument("--rows", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--seeds", type=int, default=SEEDS)

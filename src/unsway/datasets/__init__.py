@@ -7,6 +7,7 @@ from unsway.datasets.credit import load_give_me_some_credit, load_pakdd
 from unsway.datasets.german import load_german
 from unsway.datasets.motor import load_pg15_motor
 from unsway.datasets.synthetic import (
+    CLASS_WORLDS,
     NUMBER_WORLDS,
     WORLDS,
     SyntheticData,
@@ -17,6 +18,7 @@ from unsway.datasets.table import TabularData
 from unsway.datasets.truth import TrueEffects
 
 __all__ = [
+    "CLASS_WORLDS",
     "NUMBER_WORLDS",
     "WORLDS",
     "SyntheticData",

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .adult_world import AdultWorld
+from .class_worlds import CLASS_WORLDS as _CLASSES
+from .class_worlds import ClassWorld
 from .formula_worlds import FORMULA_WORLDS
 from .number_worlds import NUMBER_WORLDS as _NUMBERS
 from .number_worlds import NumberWorld
@@ -17,7 +19,14 @@ from .table import FloatArray, IntArray, one_of
 from .truth import TrueEffects
 from .worlds import INDEX_WORLDS, ROLES, AnyWorld, Role, SignWorld
 
-__all__ = ["NUMBER_WORLDS", "WORLDS", "SyntheticData", "make_synthetic", "make_world"]
+__all__ = [
+    "CLASS_WORLDS",
+    "NUMBER_WORLDS",
+    "WORLDS",
+    "SyntheticData",
+    "make_synthetic",
+    "make_world",
+]
 
 # Products of four signs; the groups overlap better than in the paper's world.
 _DEEP = SignWorld(name="deep", indirect_shift=0.5, proxy_shift=0.5)
@@ -28,6 +37,9 @@ WORLDS: tuple[str, ...] = tuple(_WORLDS)
 _NUMBER_WORLDS = {world.name: world for world in _NUMBERS}
 #: Worlds of counts, amounts and wages.
 NUMBER_WORLDS: tuple[str, ...] = tuple(_NUMBER_WORLDS)
+_CLASS_WORLDS = {world.name: world for world in _CLASSES}
+#: Worlds of labels of several classes.
+CLASS_WORLDS: tuple[str, ...] = tuple(_CLASS_WORLDS)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -39,7 +51,8 @@ class SyntheticData:
     X : array of float64, shape (n, p)
         The covariates; z is not among them. NaN where a value is missing.
     y, z : arrays of shape (n,)
-        Label, 0 or 1, or a number; and the sensitive attribute, 0 or 1.
+        Label, 0 or 1, or the position of its class, or a number; and the sensitive attribute, 0 or
+        1.
     feature_names, roles : tuples of str, length p
         Such as "indirect_3", "indirect". A safe column causes y and does not depend on z; an
         indirect one does both; a proxy depends on z and does not cause y; noise does neither.
@@ -48,9 +61,9 @@ class SyntheticData:
         0 stands for a column that has no linear part.
     propensity : array of float64, shape (n,)
         P(z=1|X).
-    fair_score : array of float64, shape (n,)
-        (P(y=1|X,z=1) + P(y=1|X,z=0))/2, or the same of the means of a number per exposure. In the
-        population its gap between the groups is `explained`.
+    fair_score : array of float64, shape (n,) or (n, C)
+        (P(y=1|X,z=1) + P(y=1|X,z=0))/2, or the same of the means of a number per exposure, or of
+        the share of each of C classes. In the population its gap between the groups is `explained`.
     effects : TrueEffects
         The effects in the population, not in these rows.
     world : str
@@ -146,7 +159,7 @@ def make_world(
     *,
     random_state: int | np.random.Generator | None = None,
 ) -> SyntheticData:
-    """Draw rows from one of the `WORLDS`, or of the `NUMBER_WORLDS`.
+    """Draw rows from one of the `WORLDS`, the `NUMBER_WORLDS` or the `CLASS_WORLDS`.
 
     Parameters
     ----------
@@ -177,6 +190,8 @@ def make_world(
         - "severity": the amount of a claim
         - "pure_premium": the amounts of all claims of a part of a year
         - "wages": pay in a month, lower for z=1 by itself and through occupation and hours
+        - "classes": an application is refused, reviewed or accepted, 0, 1 or 2; z=1 is refused more
+          often by itself and through employment, debt and district
     n_samples : int, default=10_000
         Number of rows, at least 1.
     random_state : int, numpy.random.Generator or None, default=None
@@ -191,8 +206,9 @@ def make_world(
     -----
     `propensity` and `fair_score` are exact. The effects are exact to twelve digits (quadrature; in
     "adult" sums over the 48,842 rows of the table, which are the population). Those of
-    "missing_by_group", "steps", "wave" and the worlds of numbers are quasi-random integrals over
-    2^17 points, with a standard error below .0001, or below .0001 of the mean of a number.
+    "missing_by_group", "steps", "wave", "classes" and the worlds of numbers are quasi-random
+    integrals over 2^17 points, with a standard error below .0001, or below .0001 of the mean of a
+    number.
 
     Examples
     --------
@@ -207,6 +223,8 @@ def make_world(
     rng = np.random.default_rng(random_state)
     if name in _NUMBER_WORLDS:
         return _draw_numbers(_NUMBER_WORLDS[name], n_rows, rng)
+    if name in _CLASS_WORLDS:
+        return _draw_classes(_CLASS_WORLDS[name], n_rows, rng)
     return _draw(_find_world(name), n_rows, rng)
 
 
@@ -230,6 +248,24 @@ def _draw_numbers(world: NumberWorld, n_samples: int, rng: np.random.Generator) 
     )
 
 
+def _draw_classes(world: ClassWorld, n_samples: int, rng: np.random.Generator) -> SyntheticData:
+    """Draw the rows of a world of several classes."""
+    X, z, uniform = world.draw(n_samples, rng)
+    shares = world.means(X)
+    return SyntheticData(
+        X=X,
+        y=world.draw_label(shares, z, uniform),
+        z=z,
+        feature_names=world.feature_names(),
+        roles=world.roles(),
+        coefficients=world.coefficients(),
+        propensity=world.propensity(X),
+        fair_score=shares.mean(axis=1),
+        effects=world.effects(),
+        world=world.name,
+    )
+
+
 def _draw(world: AnyWorld, n_samples: int, rng: np.random.Generator) -> SyntheticData:
     """Draw the rows of a world."""
     X, z, uniform = world.draw(n_samples, rng)
@@ -249,7 +285,7 @@ def _draw(world: AnyWorld, n_samples: int, rng: np.random.Generator) -> Syntheti
 
 
 def _find_world(name: str) -> AnyWorld:
-    one_of(name, (*WORLDS, *NUMBER_WORLDS), "world")
+    one_of(name, (*WORLDS, *NUMBER_WORLDS, *CLASS_WORLDS), "world")
     return _WORLDS[name]
 
 

@@ -20,7 +20,8 @@ class TrueEffects:
 
     With m(z,z') = E[E[y|z,X] | Z=z'], the gap between the groups splits into a direct and an
     indirect part, direct_reference + indirect_group = direct_group + indirect_reference. They are
-    what an estimate or an audit should recover.
+    what an estimate or an audit should recover. Of a label of several classes each is an array with
+    a number for each class.
 
     Parameters
     ----------
@@ -58,8 +59,8 @@ def contrasts(means: FloatArray, probability_z: float) -> TrueEffects:
 
     Parameters
     ----------
-    means : array of shape (2, 2)
-        m(z,z') at [z, z'].
+    means : array of shape (2, 2) or (2, 2, C)
+        m(z,z') at [z, z'], of each of C classes.
     probability_z : float
         P(z=1).
 
@@ -75,7 +76,7 @@ def contrasts(means: FloatArray, probability_z: float) -> TrueEffects:
     >>> round(effects.direct_everyone, 3), round(effects.explained, 3)
     (0.125, 0.15)
     """
-    (m00, m01), (m10, m11) = means.tolist()
+    (m00, m01), (m10, m11) = means.tolist() if means.ndim == 2 else means
     on_reference, on_group = m10 - m00, m11 - m01
     at_reference, at_group = m01 - m00, m11 - m10
     return TrueEffects(
