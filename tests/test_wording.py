@@ -15,7 +15,10 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted(SOURCE.rglob("*.toml")),
 ]
-#: A high score may be a loan or a suspicion of fraud: the library cannot know whom it favours.
+#: A high score may be a loan or a suspicion of fraud: the library does not know whom it favours
+#: until the favourable label is stated. One function words it then; tests/auditing/test_verdict.py
+#: checks that it is silent otherwise.
+WORDED_IN = ("words.py", "_whom")
 VALUE_WORDS = re.compile(
     r"favou?rs?\b|favou?red|in favou?r of|advantag|benefit|privileged|\bleans|better off|worse off",
     re.IGNORECASE,
@@ -30,9 +33,12 @@ PRIVATE_WORDS = re.compile(
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.name)
 def test_no_text_of_the_package_says_whom_a_score_favours(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    if path == SOURCE / "auditing" / WORDED_IN[0]:
+        tree.body = [each for each in tree.body if getattr(each, "name", "") != WORDED_IN[1]]
     texts = [
         node.value
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     assert [text for text in texts if VALUE_WORDS.search(text)] == []

@@ -92,7 +92,7 @@ def test_scores_are_no_covariates(done):
 
 def test_names_are_printed_as_they_are(done):
     result, data, _ = done
-    assert f"sex = {MALE}" in result.output
+    assert f"z=1 is {MALE}" in result.output
     assert f"The label is {YES}" in result.output
     assert data["sensitive"] == {"name": "sex", "levels": [FEMALE, MALE]}
 

@@ -61,7 +61,7 @@ def page_of(request, tmp_path_factory):
 def with_hostile_names(audited):
     hostile = copy.deepcopy(audited)
     hostile["sensitive"] = {"name": HOSTILE[2], "levels": [HOSTILE[0], HOSTILE[3]]}
-    hostile["verdict"] = " ".join(HOSTILE)
+    hostile["decision"]["sentences"] = HOSTILE
     for weighting in hostile["causal"]["balance"].values():
         lines = weighting["columns"].values()
         weighting["columns"] = dict(zip(HOSTILE, lines, strict=False))
@@ -272,7 +272,9 @@ def test_the_report_of_adult_opens_in_silence_with_its_verdict(open_file, adult_
     assert sheet.complaints() == []
     assert sheet.requests() == []
     assert sheet.overflow() <= 0
-    assert sheet.page.locator("#verdict p").first.text_content() == found.verdict
+    assert sheet.page.locator("#verdict p").first.text_content() == (
+        " ".join(found.decision.sentences)
+    )
     assert sheet.page.locator("#verdict").get_attribute("data-level") == "bad"
 
 

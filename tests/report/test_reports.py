@@ -47,9 +47,13 @@ def frontier_page(tmp_path_factory):
 # --- the audit ------------------------------------------------------------------------------------
 
 
-def test_an_audit_report_opens_with_the_audits_own_verdict(audit_page, audited):
+def test_an_audit_report_opens_with_the_audits_own_decision(audit_page, audited):
     _, text, _ = audit_page
-    assert audited["verdict"] in text
+    decision = audited["decision"]
+    assert decision["headline"] in text
+    assert " ".join(decision["sentences"]) in text
+    assert " ".join(decision["next_steps"]) in text
+    assert " ".join(decision["basis"]) in text
 
 
 def test_an_audit_report_has_every_section(audit_page):
@@ -129,9 +133,9 @@ def test_every_moving_text_has_a_version_per_strength(frontier_page):
     assert len(data["texts"]) == html.count("data-moves=")
 
 
-def test_the_verdict_turns_from_bad_to_good_and_back(frontier_page):
+def test_a_sweep_whose_data_were_not_checked_is_never_good(frontier_page):
     _, _, data = frontier_page
-    assert data["levels"] == ["bad", "bad", "good", "bad", "bad"]
+    assert data["levels"] == ["bad", "bad", "caution", "bad", "bad"]
 
 
 def test_a_frontier_without_direct_effects_is_shown_by_its_gap(tmp_path):
@@ -176,19 +180,19 @@ def test_a_strength_chosen_on_the_rows_shown_is_owned_up_to(tmp_path):
 
 def test_a_sweep_without_an_audit_says_that_overlap_was_not_checked(frontier_page):
     _, text, _ = frontier_page
-    assert "Whether the groups can be compared at all was not checked here." in text
+    assert "Overlap and balance of these rows were not checked" in text
     assert "Overlap and balance are not part of a sweep" in text
 
 
-def test_an_audit_that_cannot_tell_takes_the_verdict_of_every_strength(audited, tmp_path):
+def test_audits_of_every_strength_bring_their_decisions(audited, tmp_path):
     hidden = copy.deepcopy(audited)
-    hidden["causal"]["verdict"]["level"] = "cannot tell"
+    hidden["decision"] |= {"state": "cannot tell", "sentences": ["It must not be relied on."]}
     found = make_frontier()
     points = (*found.points, Point(strength=0.99, error="it diverged"))
     failed = replace(found, points=points, notes=("a note",))
     audits = dict.fromkeys(found.strengths, hidden)
     _, text, data = read(write_frontier_report(failed, tmp_path / "f.html", audits=audits))
-    assert set(data["levels"]) == {"unknown"}
+    assert set(data["levels"]) == {"caution"}
     assert "must not be relied on" in text
     assert "Strength 0.99 failed: it diverged." in text
     assert "A note." in text
@@ -210,7 +214,6 @@ def test_a_strength_that_takes_out_too_much_says_who_scores_lower(tmp_path):
     found = make_frontier([0.95])
     _, text, _ = read(write_frontier_report(found, tmp_path / "f.html"))
     assert "direct effect: 8.8 points lower for z = 1 than the covariates explain" in text
-    assert "labels hold, so the scores of z = 1 are lower than the covariates explain" in text
 
 
 def test_audits_of_every_strength_move_with_the_slider(audited, tmp_path):
@@ -247,7 +250,7 @@ def hostile_audit(audited):
         )
     for row, name in zip(found["causal"]["sensitivity"]["benchmarks"], HOSTILE * 20, strict=False):
         row["benchmark"] = name
-    found["verdict"] = HOSTILE[0] + " " + HOSTILE[3]
+    found["decision"]["headline"] = HOSTILE[0] + " " + HOSTILE[3]
     found["causal"]["notes"] = [HOSTILE[1]]
     return found
 
@@ -316,7 +319,7 @@ def test_colours_of_charts_follow_the_page():
 def test_what_is_no_audit_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(TypeError, match="audit must be an Audit; got int"):
         write_audit_report(3, tmp_path / "a.html")
-    with pytest.raises(ValueError, match="schema version 99; this report reads 1"):
+    with pytest.raises(ValueError, match="schema version 99; this report reads 2"):
         write_audit_report({"schema_version": 99}, tmp_path / "a.html")
     with pytest.raises(TypeError, match="frontier must be a Frontier; got dict"):
         write_frontier_report({}, tmp_path / "a.html")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,20 +15,22 @@ from ..groups import Grouping
 from ..rows import Rows
 from .causal import CausalAudit, causal_audit, why_no_effects
 from .comparisons import Comparison, comparison
-from .inputs import Settings, check_rows
-from .metrics import BETWEEN, PLACES, Key
+from .evidence import Evidence, from_parts, name_groups
+from .inputs import MARGIN, Settings, check_rows, name_favourable
+from .metrics import BETWEEN, PLACES
 from .notebook import audit_html
-from .tables import Calibration, MetricTable, Table, measure_model, short, show, text_table
+from .summary import facts
+from .tables import Calibration, MetricTable, Table, measure_model, short
 from .training_rows import TrainingRows, check_training_rows
-from .words import plain_words
+from .verdict import Decision, decide
 
 #: Version of what `Audit.to_dict` holds.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Audit:
-    """What an audit found; made by `audit`. Printed, it is the verdict with its tables.
+    """What an audit found; made by `audit`. Printed, it is the decision with its tables.
 
     Parameters
     ----------
@@ -73,9 +75,14 @@ class Audit:
         return tuple(self.settings["thresholds"])
 
     @property
+    def decision(self) -> Decision:
+        """What is claimed of the direct effect in the scores, and on what it rests."""
+        return decide(_evidence(self))
+
+    @property
     def verdict(self) -> str:
-        """The audit in one paragraph of plain words."""
-        return plain_words(self)
+        """The decision in one paragraph, and what else a reader must know."""
+        return " ".join([self.decision.text, *_notes(self)])
 
     @property
     def performance(self) -> Table:
@@ -100,6 +107,8 @@ class Audit:
         found = {
             "schema_version": SCHEMA_VERSION,
             "verdict": self.verdict,
+            "decision": self.decision.to_dict(),
+            "facts": list(facts(self)),
             "rows": dict(zip(PLACES[1:], self.n_rows, strict=True)),
             "sensitive": {"name": self.sensitive_name, "levels": self.levels},
             "classes": self.classes,
@@ -118,8 +127,10 @@ class Audit:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_text(self) -> str:
-        """Return the verdict and the tables for a terminal."""
-        return "\n".join(_lines(self))
+        """Return the decision and the tables for a terminal."""
+        from .text import audit_lines
+
+        return "\n".join(audit_lines(self))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the selection rates of the groups by threshold; return the Axes."""
@@ -135,7 +146,9 @@ class Audit:
         return page(self._heading(), self._repr_html_())
 
     def _heading(self) -> str:
-        return next(_lines(self))
+        from .text import audit_lines
+
+        return next(audit_lines(self))
 
     def _repr_html_(self) -> str:
         return audit_html(self, self._heading())
@@ -153,6 +166,8 @@ def audit(
     model: Any = None,
     allow_training_rows: bool = False,
     threshold: Any = 0.5,
+    favourable: Any = None,
+    margin: float = MARGIN,
     baseline: Any = None,
     sample_weight: Any = None,
     groups: Grouping | None = None,
@@ -175,9 +190,11 @@ def audit(
 ) -> Audit:
     """Judge any model by its scores: how good, how they treat two groups, and what z does to them.
 
-    The headline is the direct effect left, gap(p) − explained: the difference of the groups' mean
-    scores less what z does to the labels through X (Di Stefano et al. 2020, arXiv:2002.10774).
-    Judge rows that the model was not trained on.
+    The decision is about the direct effect in the scores: what of the difference of the groups'
+    mean scores neither X nor the sharpness of the scores explains, on the scale of the labels. It
+    and the pass-through, the share of the labels' direct effect that the scores pass on, are the
+    same for every strictly increasing coding of a score (`Effects.gap_parts`). Judge rows that the
+    model was not trained on.
 
     Parameters
     ----------
@@ -196,6 +213,11 @@ def audit(
         Whether to audit rows that the ``model`` was largely trained on; the verdict then says so.
     threshold : float or list of float, default=0.5
         A row is selected when its score exceeds it.
+    favourable : optional
+        The label that is good for a person, one of the two. Until it is stated, texts say only who
+        scores higher.
+    margin : float, default=0.02
+        A direct effect is called small only if its 90% interval lies within ±margin.
     baseline : column of length n, optional
         Another model's probabilities, to compare with.
     sample_weight : column of length n, optional
@@ -242,8 +264,10 @@ def audit(
     >>> people = make_synthetic(2000, random_state=0)
     >>> y, p, z = people.y, people.fair_score, people.z
     >>> found = audit(y, p, sensitive_features=z, X=people.X, n_bootstrap=0)
-    >>> left = found.causal.direct_effect_left
-    >>> left.low < 0 < left.high
+    >>> found.decision.state
+    'cannot tell'
+    >>> share = found.causal.parts.pass_through
+    >>> share.low < 0 < share.high
     True
     >>> audit(y, p, sensitive_features=z, n_bootstrap=0).missing.split(":")[0]
     'X was not given'
@@ -257,6 +281,7 @@ def audit(
         max_rows_for_effects=max_rows_for_effects,
         random_state=random_state,
         n_jobs=n_jobs,
+        margin=margin,
         effects={
             "propensity_model": propensity_model,
             "outcome_model": outcome_model,
@@ -268,6 +293,7 @@ def audit(
     )
     given = {"y_pred": y_pred, **({} if baseline is None else {"baseline": baseline})}
     rows, scores = check_rows(y_true, given, sensitive_features, X, sample_weight, groups)
+    settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
     trained = None
     if model is not None and X is not None:
         trained = check_training_rows(model, X, allowed=allow_training_rows)
@@ -314,59 +340,37 @@ def _judge(
             "effect_interval": settings.effects["interval"],
             "cv": int(settings.effects["cv"]),
             "clip": float(settings.effects["clip"]),
-            **settings.named("max_rows_for_effects", "random_state"),
+            **settings.named("max_rows_for_effects", "random_state", "margin", "favourable"),
             "weighted": rows.weights is not None,
         },
     )
 
 
-def _lines(found: Audit) -> Iterator[str]:
-    """Yield the audit as text, line by line."""
-    low, high = (short(level) for level in found.levels)
-    zeros, ones = found.n_rows
-    yield f"Audit of {zeros + ones:,} rows: z=1 is {high} ({ones:,}), z=0 is {low} ({zeros:,})"
-    yield ""
-    yield found.verdict
-    yield ""
-    entries = found.metrics.entries
-    overall = [key for key in entries if key.group == "overall"]
-    names = list(dict.fromkeys(key.metric for key in overall))
-    places = ("overall", "z=1", "z=0")
-    yield from text_table(
-        ("", "threshold", *places),
-        (
-            (*_about(key), *(show(entries[key._replace(group=place)]) for place in places))
-            for key in sorted(overall, key=lambda key: names.index(key.metric))
-        ),
+def _evidence(found: Audit) -> Evidence:
+    """Return what the decision on an audit rests on."""
+    causal, how = found.causal, found.settings
+    about: dict[str, Any] = {
+        "groups": name_groups(found.levels, found.sensitive_name),
+        "margin": how["margin"],
+        "scored": short(found.classes[1]),
+        "favourable": short(how["favourable"]),
+        "notes": _notes(found),
+    }
+    if causal is None:
+        unknown = dict.fromkeys(("estimate", "se", "low", "high"))
+        return Evidence(direct=unknown, why_not=found.missing or "", **about)
+    blind = None if causal.blind is None else causal.blind.pass_through
+    return Evidence(
+        **from_parts(causal.parts, causal.direct_effect_left),
+        confidence=how["confidence"],
+        blind=None if blind is None else blind.to_dict(),
+        findings=causal.verdict.to_dict()["findings"],
+        n_rows=causal.n_rows,
+        **about,
     )
-    yield ""
-    yield from text_table(
-        ("between the groups", "threshold", "value"),
-        ((*_about(key), show(each)) for key, each in entries.items() if key.group == BETWEEN),
-    )
-    if found.causal is not None:
-        yield from _causal_lines(found.causal)
-    if found.comparison is not None:
-        yield from ("", *found.comparison.to_text().splitlines())
-    if found.missing is not None:
-        yield from ("", f"No causal part: {found.missing}.")
 
 
-def _causal_lines(causal: CausalAudit) -> Iterator[str]:
-    yield ""
-    rows: dict[str, dict[str, str]] = {}
-    for effect, on, each in causal.estimates():
-        rows.setdefault(effect, {})[on] = show(each)
-    yield from text_table(
-        ("effect of z", "on labels", "on scores"),
-        ((name, on.get("labels", ""), on.get("scores", "")) for name, on in rows.items()),
-    )
-    if causal.n_rows < causal.n_rows_given:
-        yield f"Effects from {causal.n_rows:,} of the {causal.n_rows_given:,} rows."
-    yield ""
-    yield from (short(line, 240) for line in repr(causal.verdict).splitlines())
-    yield from causal.notes
-
-
-def _about(key: Key) -> tuple[str, str]:
-    return key.metric, "" if key.threshold is None else f"{key.threshold:g}"
+def _notes(found: Audit) -> list[str]:
+    """Return what a reader must know of the rows."""
+    note = None if found.training_rows is None else found.training_rows.note
+    return [] if note is None else [note]

@@ -16,9 +16,11 @@ from sklearn.base import is_classifier
 from .._typing import Floats
 from ..effects import (
     Balance,
+    CrossFit,
     EffectCurve,
     Effects,
     Estimate,
+    GapParts,
     MeanField,
     Overlap,
     Sensitivity,
@@ -47,6 +49,10 @@ class CausalAudit(Tabular):
         gap(p) − explained: what of the direct effect the scores still hold. 0 is fair.
     baseline_left : Estimate or None
         The same of the baseline's scores.
+    parts, baseline_parts : GapParts or None
+        Where the gap of the scores comes from, and that of the baseline's.
+    blind : GapParts or None
+        The same of a blind reference model: the outcome models fitted without z, out of fold.
     label_curve, score_curve : EffectCurve or None
         The direct effect along the propensity, on labels and on scores.
     surrogate : Table or None
@@ -63,6 +69,9 @@ class CausalAudit(Tabular):
     scores: Effects | None
     direct_effect_left: Estimate
     baseline_left: Estimate | None
+    parts: GapParts | None
+    baseline_parts: GapParts | None
+    blind: GapParts | None
     label_curve: EffectCurve | None
     score_curve: EffectCurve | None
     surrogate: Table | None
@@ -115,6 +124,9 @@ class CausalAudit(Tabular):
             "rows_given": self.n_rows_given,
             "direct_effect_left": self.direct_effect_left.to_dict(),
             "baseline_left": self.baseline_left and self.baseline_left.to_dict(),
+            "parts": self.parts and self.parts.to_dict(),
+            "baseline_parts": self.baseline_parts and self.baseline_parts.to_dict(),
+            "blind_reference": self.blind and self.blind.to_dict(),
             "labels": self.labels.to_dict(),
             "scores": self.scores and self.scores.to_dict(),
             "curves": self.curves.to_records(),
@@ -188,6 +200,7 @@ def causal_audit(
         scores=on_scores,
         direct_effect_left=labels.direct_effect_left(p),
         baseline_left=None if other is None else labels.direct_effect_left(other),
+        **_parts(p, other, rows, labels, settings),
         label_curve=study.curve,
         score_curve=None if on_scores is None else curve,
         surrogate=surrogate,
@@ -202,6 +215,25 @@ def causal_audit(
             for part, why in {**missing, **study.missing}.items()
         ),
     )
+
+
+def _parts(
+    p: Floats, other: Floats | None, rows: Rows, labels: Effects, settings: Settings
+) -> dict[str, GapParts | None]:
+    """Return where the gaps of the scores, a baseline's and a blind reference model's come from."""
+    reference = blind_scores(rows, settings.effect_options)
+    return {
+        "parts": labels.gap_parts(p),
+        "baseline_parts": None if other is None else labels.gap_parts(other),
+        "blind": labels.gap_parts(reference),
+    }
+
+
+def blind_scores(rows: Rows, options: Mapping[str, Any]) -> Floats:
+    """Return the scores of a blind reference model: the outcome models without z, out of fold."""
+    names = ("propensity_model", "outcome_model", "cv", "clip")
+    given = {name: options[name] for name in names if name in options}
+    return CrossFit.of(rows, seed=options["random_state"], **given).fit_blind()
 
 
 def _score_effects(

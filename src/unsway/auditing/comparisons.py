@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .._typing import Floats
-from ..effects import Estimate
+from ..effects import Effects, Estimate, balance, verdict
 from ..effects.estimate import Progress
 from ..effects.influence import Mean
 from ..effects.study import effects_of
@@ -18,10 +18,12 @@ from ..frames import Tabular, plain
 from ..groups import Grouping
 from ..rows import Rows
 from .causal import why_no_effects
-from .inputs import Settings, check_rows
+from .evidence import Evidence, from_parts, name_groups
+from .inputs import MARGIN, Settings, check_rows, name_favourable
 from .metrics import estimates
 from .notebook import comparison_charts
 from .tables import Measured, MetricTable, Table, measure_model, short, show, text_table
+from .verdict import Decision, decide
 
 #: Version of what `Comparison.to_dict` holds.
 SCHEMA_VERSION = 1
@@ -55,6 +57,8 @@ class Comparison(Tabular):
     missing : str or None
         Why there is no `left`.
     settings : mapping
+    decisions : mapping of str to Decision, or None
+        What is claimed of the direct effect in each model's scores; None without X.
     """
 
     models: Mapping[str, MetricTable]
@@ -63,6 +67,7 @@ class Comparison(Tabular):
     left_differences: Mapping[str, Estimate]
     missing: str | None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    decisions: Mapping[str, Decision] | None = None
 
     @property
     def reference(self) -> str:
@@ -101,6 +106,9 @@ class Comparison(Tabular):
             "differences": self.table.to_records(),
             "direct_effect_left": self.left and _dicts(self.left),
             "direct_effect_left_differences": _dicts(self.left_differences),
+            "decisions": None
+            if self.decisions is None
+            else {name: each.to_dict() for name, each in self.decisions.items()},
             "missing": self.missing,
             "settings": self.settings,
         }
@@ -130,11 +138,17 @@ class Comparison(Tabular):
             values = [f"{each.estimate:+.4f}" for each in self.left.values()]
             differences = [show(each, "+.4f") for each in self.left_differences.values()]
             rows.append(("direct_effect_left", *values, *differences))
+        if self.decisions is not None:
+            shares = (each.pass_through for each in self.decisions.values())
+            values = ["–" if share is None else f"{share['estimate']:.2f}" for share in shares]
+            rows.append(("pass_through", *values, *("" for _ in self.differences)))
         labels = [short(name, 20) for name in self.models]
         heads = [f"{label} − {labels[0]}" for label in labels[1:]]
         lines = text_table(("", *labels, *heads), rows)
         note = [] if self.missing is None else [f"Without the direct effect left: {self.missing}."]
-        return "\n".join([*lines, *note])
+        claims = self.decisions or {}
+        said = [f"{short(name, 20)}: {each.headline}." for name, each in claims.items()]
+        return "\n".join([*lines, *said, *note])
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -147,6 +161,8 @@ def compare(
     sensitive_features: Any,
     X: Any = None,
     threshold: Any = 0.5,
+    favourable: Any = None,
+    margin: float = MARGIN,
     sample_weight: Any = None,
     groups: Grouping | None = None,
     n_bootstrap: int = 200,
@@ -169,7 +185,9 @@ def compare(
         As in `audit`.
     y_pred : mapping of str to column
         Each model's probabilities by its name; the first is the reference.
-    sensitive_features, X, threshold, sample_weight, groups, n_bootstrap, confidence
+    sensitive_features, X, threshold, favourable, margin, sample_weight, groups
+        As in `audit`.
+    n_bootstrap, confidence
         As in `audit`. Without resamples, only the direct effect left has intervals.
     calibration_bins, calibration_strategy, max_rows_for_effects, random_state, n_jobs, progress
         As in `audit`.
@@ -204,6 +222,7 @@ def compare(
         max_rows_for_effects=max_rows_for_effects,
         random_state=random_state,
         n_jobs=n_jobs,
+        margin=margin,
         effects=effect_options,
     )
     given = {f"y_pred[{str(name)!r}]": values for name, values in y_pred.items()}
@@ -211,16 +230,47 @@ def compare(
         raise ValueError("two models of y_pred have the same name as text; rename one")
     rows, checked = check_rows(y_true, given, sensitive_features, X, sample_weight, groups)
     named = dict(zip(map(str, y_pred), checked.values(), strict=True))
+    settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
     missing, left = why_no_effects(rows, effect_options.get("cv", 5)), None
+    decisions = None
     if missing is None:
         chosen, scores = settings.rows_for_effects(rows, named)
         effects = effects_of(chosen, **settings.effect_options)
         left = {name: effects.direct_effect_left(p) for name, p in scores.items()}
+        decisions = decide_each(scores, chosen, effects, settings)
     measured = {
         name: measure_model(p, rows, settings, progress if name == list(named)[-1] else None)
         for name, p in named.items()
     }
-    return comparison(measured, rows, settings, left, missing)
+    return comparison(measured, rows, settings, left, missing, decisions)
+
+
+def decide_each(
+    scores: Mapping[str, Floats], rows: Rows, effects: Effects, settings: Settings
+) -> dict[str, Decision]:
+    """Return what is claimed of the direct effect in each model's scores of the rows."""
+    has_models = bool(np.isfinite(effects.nuisances.outcome).all())
+    balanced = balance(
+        rows.X,
+        sensitive_features=rows.groups.as_given(),
+        propensity=effects.nuisances.propensity,
+        sample_weight=rows.weights,
+        groups=rows.groups.grouping,
+    )
+    about: dict[str, Any] = {
+        "groups": name_groups(rows.groups.names, rows.groups.name),
+        "confidence": settings.confidence,
+        "findings": verdict(effects.overlap, balanced).to_dict()["findings"],
+        "margin": settings.margin,
+        "scored": short(rows.outcome.names[1]),
+        "favourable": short(settings.favourable),
+        "n_rows": len(rows),
+    }
+    parts = {name: effects.gap_parts(p) if has_models else None for name, p in scores.items()}
+    return {
+        name: decide(Evidence(**from_parts(parts[name], effects.direct_effect_left(p)), **about))
+        for name, p in scores.items()
+    }
 
 
 def comparison(
@@ -229,6 +279,7 @@ def comparison(
     settings: Settings,
     left: Mapping[str, Estimate] | None,
     missing: str | None,
+    decisions: Mapping[str, Decision] | None = None,
 ) -> Comparison:
     """Put models that were measured on the same rows, with the same seed, side by side."""
     (_, reference), *others = measured.items()
@@ -244,8 +295,10 @@ def comparison(
         missing=missing,
         settings={
             **settings.named("thresholds", "n_bootstrap", "confidence", "random_state"),
+            **settings.named("margin", "favourable"),
             "rows": len(rows),
         },
+        decisions=decisions,
     )
 
 

@@ -10,7 +10,14 @@ import narwhals as nw
 import numpy as np
 
 from .._typing import Floats
-from ..checks import check_choice, check_integer, check_weights, read_column, read_numbers
+from ..checks import (
+    check_choice,
+    check_integer,
+    check_number,
+    check_weights,
+    read_column,
+    read_numbers,
+)
 from ..effects.estimate import check_confidence, check_replicates
 from ..folds import hold_out
 from ..frames import plain
@@ -19,6 +26,9 @@ from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import row_count
 
+#: A direct effect within this, in the unit of the scores, is small, unless another margin is given.
+MARGIN = 0.02
+
 STRATEGIES = ("uniform", "quantile")
 
 
@@ -26,7 +36,8 @@ STRATEGIES = ("uniform", "quantile")
 class Settings:
     """How models are judged; see `audit` for what each setting says.
 
-    `effects` holds those of `estimate_effects` that the others do not tell.
+    `effects` holds those of `estimate_effects` that the others do not tell; `favourable` is the
+    name of a class, or empty.
     """
 
     thresholds: tuple[float, ...]
@@ -38,12 +49,15 @@ class Settings:
     random_state: int
     n_jobs: int | None
     effects: Mapping[str, Any]
+    margin: float = MARGIN
+    favourable: str = ""
 
     @classmethod
     def check(cls, threshold: Any, **given: Any) -> Settings:
         """Return the settings, or say which is wrong."""
         check_choice(given["calibration_strategy"], "calibration_strategy", STRATEGIES)
         check_confidence(given["confidence"])
+        check_number(given.get("margin", MARGIN), "margin", above=0, below=1)
         if check_integer(given["n_bootstrap"], "n_bootstrap", at_least=0):
             check_replicates(given["n_bootstrap"])
         check_integer(given["random_state"], "random_state", at_least=0)
@@ -140,6 +154,26 @@ def check_thresholds(threshold: Any) -> tuple[float, ...]:
         if not number or not 0 <= value <= 1:
             raise ValueError(f"threshold must be a number in [0, 1], or several; got {value!r}")
     return tuple(sorted({float(value) for value in values}))
+
+
+def name_favourable(favourable: Any, outcome: Outcome) -> str:
+    """Return the name of the label that is good for a person, or "" where it was not stated."""
+    if favourable is None:
+        return ""
+    names = outcome.names
+    text = str(favourable)
+    if isinstance(favourable, int | float | np.number | np.bool_) and text not in names:
+        text = next((name for name in names if _as_number(name) == float(favourable)), text)
+    if text not in names:
+        raise ValueError(f"favourable must be {names[0]!r} or {names[1]!r}; got {favourable!r}")
+    return text
+
+
+def _as_number(name: str) -> float:
+    try:
+        return float({"True": "1", "False": "0"}.get(name, name))
+    except ValueError:
+        return np.nan
 
 
 def _check_index(given: Mapping[str, Any]) -> None:

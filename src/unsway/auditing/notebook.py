@@ -44,12 +44,14 @@ def comparison_charts(found: Comparison) -> str:
 
 
 def _causal_parts(causal: CausalAudit) -> Any:
-    labels, left = causal.labels, causal.direct_effect_left
+    labels, parts = causal.labels, causal.parts
+    name = "direct effect left" if parts is None else "direct effect"
+    held = causal.direct_effect_left if parts is None else parts.direct
     shown = {
         "labels: total": (labels.total, "s0"),
         "labels: explained": (labels.explained, "s0"),
         "labels: direct": (labels.direct_overlap, "s0"),
-        "scores: direct effect left": (left, "s4"),
+        f"scores: {name}": (held, "s4"),
     }
     title = "Effects of the sensitive attribute, group minus reference"
     lines = [_interval(name, each, kind) for name, (each, kind) in shown.items()]

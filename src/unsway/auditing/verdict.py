@@ -1,96 +1,129 @@
-"""The verdict on a direct effect that is left in scores; no other place decides it.
+"""The decision on the direct effect in scores; no other place decides it.
 
-Whether the data allow an estimate at all is the verdict of `unsway.effects.verdict`.
+Its sentences are those of `unsway.auditing.words`. Whether the data allow an estimate at all is the
+verdict of `unsway.effects.verdict`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
 
-from .numbers import number, points
+from ..frames import plain
+from . import words
+from .evidence import CLAIM, EQUIVALENCE, Evidence, State
 
-#: The result of a verdict or of a check.
+#: How a decision or a check stands, as a page colours it.
 Level = Literal["good", "caution", "bad", "unknown"]
 
-#: An interval that reaches farther than this from its estimate tells little if it also holds all
-#: of the labels' direct effect.
-TELLING = 0.02
-
-#: What an audit says of the data, by the verdict on them; the checks that failed follow.
-TRUST = {
-    "ok": "The checks of overlap, balance and mean field raise no doubt that these data can tell "
-    "this, as long as nothing unmeasured matters.",
-    "caution": "The effects are to be read with caution.",
-    "cannot tell": "These data cannot tell the effects apart.",
-}
-#: What a sweep says of the data; a sweep without an audit has no verdict on them.
-TRUST_OF_SWEEP = {
-    "": "Whether the groups can be compared at all was not checked here.",
-    "ok": "The checks of the data raise no doubt that they can tell this.",
-    "caution": "Some checks of the data ask for caution.",
-    "cannot tell": "The groups can hardly be compared: these figures must not be relied on.",
+_LEVELS: Mapping[State, Level] = {
+    "direct effect": "bad",
+    "below margin": "good",
+    "cannot tell": "caution",
+    "not judged": "unknown",
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judgement:
-    """The verdict on a direct effect left.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Decision:
+    """What is claimed of the direct effect in scores, in which words, and on what it rests.
 
     Parameters
     ----------
-    level : {"good", "caution", "bad", "unknown"}
+    state : {"direct effect", "below margin", "cannot tell", "not judged"}
+        A direct effect is claimed if the 95% interval excludes 0; "below margin" if the 90%
+        interval lies within ±margin and the checks of overlap and balance passed, which comes
+        first where both hold.
     headline : str
-        The verdict in a few words.
-    meaning : str
-        What the number means: the end of the sentence that gives it.
+        The decision in a few words.
+    sentences : tuple of str
+        At most three; the first gives the interval.
+    basis : tuple of str
+        What the decision rests on.
+    next_steps : tuple of str
+        What to do next.
+    direct : mapping
+        The direct effect in the scores with its 95% interval, and "equivalence", the 90% one.
+    pass_through, blind_pass_through : mapping or None
+        The shares of the labels' direct effect that are passed on.
+    margin : float
+        What counts as small.
     """
 
-    level: Level
+    state: State
     headline: str
-    meaning: str
+    sentences: tuple[str, ...]
+    basis: tuple[str, ...]
+    next_steps: tuple[str, ...]
+    direct: Mapping[str, Any]
+    pass_through: Mapping[str, Any] | None
+    blind_pass_through: Mapping[str, Any] | None
+    margin: float
+
+    @property
+    def level(self) -> Level:
+        """How the decision stands, as a page colours it."""
+        return _LEVELS[self.state]
+
+    @property
+    def text(self) -> str:
+        """Headline and sentences as a paragraph."""
+        return " ".join([f"{self.headline}.", *self.sentences])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision, ready for JSON."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return dict(plain(found))
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Self:
+        """Return a decision from what `to_dict` gave."""
+        texts = {name: tuple(found[name]) for name in ("sentences", "basis", "next_steps")}
+        return cls(**{**found, **texts})
+
+    def __repr__(self) -> str:
+        return f"Decision({self.state!r}: {self.text})"
 
 
-def judge(
-    left: Mapping[str, Any],
-    direct: float | None,
-    group: str,
-    data: str = "",
-    *,
-    labels_told: bool = True,
-) -> Judgement:
-    """Return the verdict with its texts.
-
-    A high score may be good or bad for a person, so the words only say who scores higher or lower.
-
-    Parameters
-    ----------
-    left : mapping
-        The direct effect left: "estimate", "low" and "high".
-    direct : float or None
-        The labels' direct effect.
-    group : str
-        Name of the group z = 1.
-    data : {"ok", "caution", "cannot tell", ""}
-        Whether the data can tell.
-    labels_told : bool
-        Whether the reader knows the labels' direct effect; the meaning gives it otherwise.
+def decide(evidence: Evidence) -> Decision:
+    """Return what the evidence allows to be claimed.
 
     Examples
     --------
-    >>> left = {"estimate": 0.02, "low": 0.01, "high": 0.03}
-    >>> found = judge(left, 0.1, "men")
-    >>> found.level, found.headline
-    ('bad', 'The scores hold a direct effect: 2.0 points higher for men than the covariates
-    explain')
-    >>> found.meaning
-    'the model still passes it on, 20% of it'
+    >>> direct = {"estimate": 0.05, "se": 0.01, "low": 0.03, "high": 0.07}
+    >>> found = decide(Evidence(direct=direct, groups=("men", "women")))
+    >>> found.state, found.headline
+    ('direct effect', 'The scores hold a direct effect: 5.0 points higher for women than the
+    covariates explain')
+    >>> small = {"estimate": 0.001, "se": 0.004, "low": -0.007, "high": 0.009}
+    >>> from unsway.auditing.evidence import NEEDED
+    >>> decide(Evidence(direct=small, groups=("men", "women"))).state  # no check of the data
+    'cannot tell'
+    >>> passed = [{"name": name, "passed": True, "decisive": False} for name in NEEDED]
+    >>> decide(Evidence(direct=small, groups=("men", "women"), findings=passed)).state
+    'below margin'
     """
-    level, headline = _headline(left, direct, group, data)
-    meaning = _meaning(left, direct, group, labels_told)
-    return Judgement(level=level, headline=headline, meaning=meaning)
+    state = _state(evidence)
+    judged = state != "not judged"
+    ends = evidence.interval(CLAIM) if judged else (None, None)
+    return Decision(
+        state=state,
+        headline=words.headline(state, evidence),
+        sentences=tuple(words.sentences(state, evidence)),
+        basis=tuple(words.basis(evidence)) if judged else tuple(evidence.notes),
+        next_steps=tuple(words.next_steps(state, evidence)),
+        direct={
+            "estimate": evidence.direct["estimate"],
+            "se": evidence.direct.get("se"),
+            "low": ends[0],
+            "high": ends[1],
+            "equivalence": evidence.interval(EQUIVALENCE) if judged else None,
+        },
+        pass_through=evidence.pass_through,
+        blind_pass_through=evidence.blind,
+        margin=evidence.margin,
+    )
 
 
 def labels_direct(total: float | None, explained: float | None) -> float | None:
@@ -103,52 +136,11 @@ def level_of(finding: Mapping[str, Any]) -> Level:
     return "good" if finding["passed"] else "bad" if finding["decisive"] else "caution"
 
 
-def _headline(
-    left: Mapping[str, Any], direct: float | None, group: str, data: str
-) -> tuple[Level, str]:
-    low, high = left["low"], left["high"]
-    if not _known(left):
-        return "unknown", "The direct effect was not judged"
-    if data == "cannot tell":
-        return "unknown", "These data cannot tell"
-    if not _holds_zero(left):
-        size = number(100 * abs(left["estimate"]), 1)
-        amount = "less than 0.1" if size == "0.0" else size
-        return "bad", (
-            f"The scores hold a direct effect: {amount} points {_side(left)} for {group} than the "
-            "covariates explain"
-        )
-    if direct is not None and low <= direct <= high and high - low > 2 * TELLING:
-        return "caution", "No direct effect found, but these rows tell little"
-    if data == "caution":
-        return "caution", "No direct effect found, with caution"
-    return "good", "No direct effect found"
-
-
-def _meaning(left: Mapping[str, Any], direct: float | None, group: str, labels_told: bool) -> str:
-    if not _known(left) or _holds_zero(left):
-        return "these rows cannot tell it from none"
-    estimate = left["estimate"]
-    if direct is not None and direct * estimate < 0:
-        taken = "direct effect" if labels_told else f"{points(direct)} that the labels hold"
-        return (
-            f"more was taken out than the {taken}, so the scores of {group} are {_side(left)} "
-            "than the covariates explain"
-        )
-    if not labels_told:
-        return f"the labels hold {points(direct)}, and the model passes some of it on"
-    share = f", {estimate / direct:.0%} of it" if direct else ""
-    return f"the model still passes it on{share}"
-
-
-def _known(left: Mapping[str, Any]) -> bool:
-    numbers = (left["estimate"], left["low"], left["high"])
-    return all(each is not None and math.isfinite(each) for each in numbers)
-
-
-def _holds_zero(left: Mapping[str, Any]) -> bool:
-    return bool(left["low"] <= 0 <= left["high"])
-
-
-def _side(left: Mapping[str, Any]) -> str:
-    return "higher" if left["estimate"] > 0 else "lower"
+def _state(evidence: Evidence) -> State:
+    if not evidence.is_known:
+        return "not judged"
+    if any(each["decisive"] for each in evidence.failed):
+        return "cannot tell"
+    if evidence.is_small and evidence.is_checked and not evidence.failed:
+        return "below margin"
+    return "direct effect" if evidence.excludes_zero else "cannot tell"

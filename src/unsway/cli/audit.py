@@ -155,9 +155,12 @@ def read_rows(
 
 def judge(
     rows: Rows, names: TrainingRoles, columns: list[Floats], *, effects: bool = True,
-    threshold: Sequence[float], **settings: Any,
+    threshold: Sequence[float], favourable: str | None = None, **settings: Any,
 ) -> Audit:  # fmt: skip
     """Return the audit of the first column of scores, compared with the second if there is one."""
+    positive = str(names.positive)
+    classes = (f"not {positive}", positive)
+    good = None if favourable is None else favourable_class(favourable, names, rows)
     z = load("pyarrow", "cli").table({rows.groups.name: rows.groups.as_given()})
     found = audit(
         rows.y.astype(int),
@@ -168,10 +171,23 @@ def judge(
         sample_weight=rows.weights,
         groups=rows.groups.grouping,
         threshold=list(threshold),
+        favourable=good,
         **settings,
     )
-    positive = str(names.positive)
-    return replace(found, classes=(f"not {positive}", positive))
+    said = {} if good is None else {"favourable": classes[good]}
+    return replace(found, classes=classes, settings={**found.settings, **said})
+
+
+def favourable_class(text: str, names: TrainingRoles, rows: Rows) -> int:
+    """Return the class, 0 or 1, of the value of the target that is good for a person."""
+    known = [str(name) for name in rows.outcome.names]
+    for code, name in enumerate(known):
+        if text in (name, f"{name}.0"):
+            return code
+    raise ValueError(
+        f"--favourable: the target {names.target!r} has {' and '.join(map(repr, known))}; "
+        f"got {text!r}"
+    )
 
 
 def write(found: Audit, output: Path | None, json_file: Path | None, csv_file: Path | None) -> None:

@@ -104,6 +104,12 @@ json_file = click.option("--json", "json_file", type=NEW_FILE,
                          help="Write every number to this file.")  # fmt: skip
 confidence = click.option("--confidence", default=0.95, show_default=True,
                           type=click.FloatRange(0, 1, min_open=True, max_open=True))  # fmt: skip
+favourable = click.option("--favourable", metavar="VALUE",
+                          help="The value of the target that is good for a person; until it is "
+                          "given, texts say only who scores higher.")  # fmt: skip
+margin = click.option("--margin", default=0.02, show_default=True,
+                      type=click.FloatRange(0, 1, min_open=True, max_open=True),
+                      help="A direct effect within this is small.")  # fmt: skip
 
 
 def jobs(default: int) -> Option:

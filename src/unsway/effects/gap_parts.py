@@ -77,8 +77,11 @@ class GapParts(Tabular):
         The parts, "z=1 minus z=0".
     left : Estimate
         The recoded scores' gap less what is explained: the sum of all parts but the first.
+    direct : Estimate
+        The same without the sharpness: the direct effect in the scores, passed on by columns that
+        stand for z, z itself, and other differences. A score that is merely weak has none.
     left_as_given : Estimate
-        The same of the scores as they are.
+        The gap of the scores as they are less what is explained.
     pass_through : Estimate or None
         The share of the direct effect that the scores pass on: 1 for a blind model, 0 for a fair
         one, below 0 where too much was removed. An end of its interval may be infinite.
@@ -94,6 +97,7 @@ class GapParts(Tabular):
     z_itself: Estimate
     rest: Estimate
     left: Estimate
+    direct: Estimate
     left_as_given: Estimate
     pass_through: Estimate | None
     why_not: str | None
@@ -129,6 +133,7 @@ class GapParts(Tabular):
         found = {
             **{name: each.to_dict() for name, each in self.estimates().items()},
             "left": self.left.to_dict(),
+            "direct": self.direct.to_dict(),
             "left_as_given": self.left_as_given.to_dict(),
             "pass_through": share and share.to_dict(),
             "why_not": self.why_not,
@@ -143,7 +148,8 @@ class GapParts(Tabular):
     def __repr__(self) -> str:
         share = self._share()
         lines = [f"{name:<12}{each}" for name, each in self.estimates().items()]
-        return "\n".join([*lines, f"left        {self.left}", f"pass-through {share}"])
+        sums = [f"{name:<12}{getattr(self, name)}" for name in ("left", "direct")]
+        return "\n".join([*lines, *sums, f"pass-through {share}"])
 
 
 def gap_parts(
@@ -174,6 +180,7 @@ def gap_parts(
     return GapParts(
         **{name: _estimate(part, confidence) for name, part in parts.items()},
         left=_estimate(left, confidence),
+        direct=_estimate(left - parts["sharpness"], confidence),
         left_as_given=_estimate(given, confidence),
         pass_through=share,
         why_not=why_not,

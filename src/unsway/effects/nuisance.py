@@ -184,6 +184,12 @@ class CrossFit:
         models = NuisanceModels(b[1], outcome, self.clip)
         return models.nuisances(b[0], means), models
 
+    def fit_blind(self) -> Floats:
+        """Return out-of-fold predictions of y by the outcome models without z: a blind model's."""
+        everybody = np.arange(len(self.rows))
+        with threadpool_limits(1 if len(everybody) < FEW_ROWS else None):
+            return self._stack(self.outcome, self.rows.y, everybody, everybody >= 0)[0]
+
     def _outcome(self, used: Index) -> tuple[Floats, tuple[MeanModel, ...]]:
         """Return the outcome means in each group, and one stack of all groups or one for each."""
         outcome = self.rows.outcome

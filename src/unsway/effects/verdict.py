@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
+
+import numpy as np
 
 from ..checks import check_number
 from ..display import checks, fragment
@@ -15,6 +17,9 @@ from .mean_field import MeanField
 from .overlap import MAX_EXTREME_SHARE, Overlap
 
 Level = Literal["ok", "caution", "cannot tell"]
+
+#: The weightings whose balance is judged: the direct effects rest on them.
+WEIGHTINGS = ("overlap", "ATT", "ATC")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +113,7 @@ def verdict(
     mean_field: MeanField | None = None,
     *,
     thresholds: Thresholds | None = None,
-    weighting: str = "overlap",
+    weighting: str | Sequence[str] = WEIGHTINGS,
 ) -> Verdict:
     """Say whether the data can tell the direct effect, from whichever diagnostics there are.
 
@@ -118,8 +123,9 @@ def verdict(
         At least one.
     thresholds : Thresholds, optional
         Where a finding begins to count.
-    weighting : str, default="overlap"
-        The weighting of the balance that is judged.
+    weighting : str or sequence of str, default=("overlap", "ATT", "ATC")
+        The weightings of the balance that are judged. The explained difference, and with it the
+        direct effect left in scores, rests on those of the ATT and the ATC.
 
     Returns
     -------
@@ -153,7 +159,9 @@ def verdict(
     if overlap is not None:
         findings += _overlap_findings(overlap, limits)
     if balance is not None:
-        findings.append(_balance_finding(balance, limits, weighting))
+        weightings = (weighting,) if isinstance(weighting, str) else tuple(weighting)
+        for each in weightings:
+            findings += _balance_findings(balance, limits, each)
     if mean_field is not None:
         findings.append(_mean_field_finding(mean_field, limits))
     if not findings:
@@ -216,7 +224,23 @@ def _sizes(found: Overlap, limits: Thresholds) -> Iterator[Finding]:
         yield Finding("effective share", share, enough, share >= enough, sentence)
 
 
-def _balance_finding(found: Balance, limits: Thresholds, weighting: str) -> Finding:
+def _balance_findings(found: Balance, limits: Thresholds, weighting: str) -> Iterator[Finding]:
+    which = f" ({weighting})" if weighting in WEIGHTINGS[1:] else ""
+    yield _balance_finding(found, limits, weighting, f"balance{which}")
+    if weighting in ("ATT", "ATC"):
+        least = float(np.min(found.effective_sizes[found.position(weighting)]))
+        enough = limits.min_effective_rows
+        yield Finding(
+            f"effective rows{which}",
+            least,
+            enough,
+            least >= enough,
+            f"Under {weighting} weights the smaller group is worth {least:,.0f} rows (at least "
+            f"{enough:,.0f}).",
+        )
+
+
+def _balance_finding(found: Balance, limits: Thresholds, weighting: str, label: str) -> Finding:
     name, difference = found.worst(weighting)
     size, most = abs(difference), limits.max_standardized_difference
     compared = "as they are" if weighting == "raw" else f"under {weighting} weights"
@@ -227,7 +251,7 @@ def _balance_finding(found: Balance, limits: Thresholds, weighting: str) -> Find
     )
     if math.isnan(size):
         sentence = "No column is known in both groups, so their balance is not known either."
-    return Finding("balance", size, most, size <= most, sentence)
+    return Finding(label, size, most, size <= most, sentence)
 
 
 def _mean_field_finding(found: MeanField, limits: Thresholds) -> Finding:

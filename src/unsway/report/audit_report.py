@@ -6,13 +6,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..auditing.verdict import judge
 from ..files import check_writable, write_atomically
 from .data_sections import closing_sections, data_sections
 from .effect_sections import audit_effects
 from .facts import LEFT, AuditFacts, Views
-from .html import Headline, Page, Section
-from .score_sections import calibration_section, comparison_section, groups_section, key_numbers
+from .html import Page, Section
+from .score_sections import (
+    basis_of,
+    calibration_section,
+    comparison_section,
+    groups_section,
+    headline_of,
+    key_numbers,
+)
 from .words import count, shown
 
 
@@ -41,12 +47,11 @@ def audit_page(facts: AuditFacts, title: str | None = None) -> Page:
     """Return the report of one audit."""
     (low, high), (zeros, ones) = facts.groups, facts.rows
     name = "" if facts.sensitive == "z" else f"{shown(facts.sensitive)}: "
-    judged = judge(facts.left, facts.label_direct, high, facts.level)
     return Page(
         kicker="Fairness audit",
         title=shown(title, 200) if title else f"{name}{high} against {low}",
         lead=f"{count(zeros + ones)} rows: {count(ones)} of {high}, {count(zeros)} of {low}",
-        headline=Headline(judged.level, judged.headline, facts.verdict),
+        headline=headline_of(Views([facts])),
         numbers=key_numbers(Views([facts])),
         sections=list(_sections(facts)),
         data={
@@ -65,7 +70,7 @@ def _sections(facts: AuditFacts) -> Iterator[Section]:
         yield comparison_section(facts)
     yield groups_section(views)
     yield calibration_section(views)
-    yield from data_sections(facts)
+    yield from data_sections(facts, basis_of(views))
     yield from closing_sections("What was judged, and how.", _settings(facts))
 
 

@@ -28,7 +28,10 @@ TEXTS = tomllib.loads(read_template("texts.toml"))
 
 
 def data_sections(
-    audit: AuditFacts | None, checked: Sequence[Check] = (), notes: Sequence[str] = ()
+    audit: AuditFacts | None,
+    basis: Text,
+    checked: Sequence[Check] = (),
+    notes: Sequence[str] = (),
 ) -> Iterator[Section]:
     """Yield the sections about the data, which no strength changes.
 
@@ -36,6 +39,8 @@ def data_sections(
     ----------
     audit : AuditFacts or None
         What has looked at the data, if anything has.
+    basis : Text
+        What the decision rests on.
     checked, notes : sequences
         What else was checked, and what else to keep in mind.
     """
@@ -47,7 +52,7 @@ def data_sections(
     findings = (causal.get("verdict") or {}).get("findings", ())
     found = [Check(level_of(each), each["sentence"]) for each in findings]
     notes = [*notes, *(audit.notes if audit is not None else ())]
-    yield _limits_section([*checked, *found], notes)
+    yield _limits_section(basis, [*checked, *found], notes)
 
 
 # --- overlap and balance --------------------------------------------------------------------------
@@ -165,8 +170,8 @@ def _benchmarks(found: Mapping[str, Any]) -> Iterator[Table]:
 # --- what was checked, and what was not -----------------------------------------------------------
 
 
-def _limits_section(checked: Sequence[Check], notes: Sequence[str]) -> Section:
-    """List the findings, the assumptions, and what nobody looked at."""
+def _limits_section(basis: Text, checked: Sequence[Check], notes: Sequence[str]) -> Section:
+    """Say what the decision rests on; list findings, assumptions, and what nobody looked at."""
     lists = {
         "Checked on these rows": checked,
         "To keep in mind": [Check("caution", _sentence(note)) for note in notes],
@@ -177,7 +182,7 @@ def _limits_section(checked: Sequence[Check], notes: Sequence[str]) -> Section:
         "limits",
         "Assumptions, checks and limits",
         "A direct effect is a causal statement. It holds as far as the assumptions do.",
-        [Checks(heading, checks) for heading, checks in lists.items() if checks],
+        [basis, *(Checks(heading, checks) for heading, checks in lists.items() if checks)],
     )
 
 

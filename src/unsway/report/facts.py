@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from ..auditing.verdict import labels_direct
+from ..auditing.verdict import Decision, labels_direct
 from ..sweeps import Choice, Frontier, Point, Store
 from .html import Moving, Table
 from .words import count, group_name
 
 #: The forms of `Audit.to_dict` the report can read.
-SCHEMA_VERSIONS = (1,)
+SCHEMA_VERSIONS = (2,)
 NOTHING: Mapping[str, Any] = {"estimate": None, "low": None, "high": None, "se": None}
 #: The first measure of a report.
 LEFT = "direct_effect_left"
@@ -73,8 +73,10 @@ class AuditFacts(_Judged):
         The names of z = 0 and z = 1 as they are shown.
     rows : tuple of int
         Rows with z = 0 and with z = 1.
-    verdict : str
-        The audit in one paragraph of plain words.
+    decision : Decision
+        What is claimed of the direct effect in the scores.
+    facts : sequence of str
+        What else was found, in sentences.
     metrics, calibration : sequence of mappings
         Rows of the audit's tables.
     causal : mapping
@@ -90,7 +92,8 @@ class AuditFacts(_Judged):
     sensitive: str
     groups: tuple[str, str]
     rows: tuple[int, int]
-    verdict: str
+    decision: Decision
+    facts: Sequence[str]
     metrics: Sequence[Mapping[str, Any]] = field(repr=False)
     calibration: Sequence[Mapping[str, Any]] = field(repr=False)
     causal: Mapping[str, Any] = field(repr=False)
@@ -114,7 +117,8 @@ class AuditFacts(_Judged):
             sensitive="z" if sensitive["name"] is None else str(sensitive["name"]),
             groups=_group_names(sensitive["levels"]),
             rows=(int(found["rows"]["z=0"]), int(found["rows"]["z=1"])),
-            verdict=str(found["verdict"]),
+            decision=Decision.from_dict(found["decision"]),
+            facts=found["facts"],
             metrics=found["metrics"],
             calibration=found["calibration"],
             causal=found["causal"] or {},
@@ -156,11 +160,6 @@ class AuditFacts(_Judged):
             notes.append(f"Effects were estimated on {count(used)} of the {count(given)} rows.")
         return notes
 
-    @property
-    def level(self) -> str:
-        """Whether the data can tell: "ok", "caution", "cannot tell", or "" without X."""
-        return str((self.causal.get("verdict") or {}).get("level", ""))
-
 
 @dataclass(frozen=True)
 class PointFacts(_Judged):
@@ -187,6 +186,11 @@ class PointFacts(_Judged):
     def strength(self) -> float:
         """The strength."""
         return self.point.strength
+
+    @property
+    def decision(self) -> Decision:
+        """What is claimed of the direct effect in the scores of this strength."""
+        return self.point.decision(self.part, self.groups)
 
     def value(self, measure: str, part: str | None = None) -> float | None:
         """Return a measure on a part of the rows; None where there is none."""

@@ -7,14 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from ..auditing.numbers import number, points
-from ..auditing.verdict import TRUST_OF_SWEEP, Judgement, judge
 from ..files import check_writable, write_atomically
 from . import charts
 from .data_sections import closing_sections, data_sections
 from .effect_sections import sweep_effects
 from .facts import LEFT, AuditFacts, FrontierFacts, PointFacts, Views
-from .html import Chart, Check, Headline, Page, Section, Slider, Table
-from .score_sections import KEY, MEASURES, calibration_section, groups_section, key_numbers, writer
+from .html import Chart, Check, Page, Section, Slider, Table
+from .score_sections import (
+    KEY,
+    MEASURES,
+    basis_of,
+    calibration_section,
+    groups_section,
+    headline_of,
+    key_numbers,
+    writer,
+)
 from .words import count, estimate, interval, percent, shown
 
 
@@ -72,7 +80,7 @@ def frontier_page(
         title=shown(title, 200) if title else named,
         lead=f"{len(facts.points)} strengths from {low:g} to {high:g}, judged on "
         + (f"{count(rows)} {facts.part} rows" if rows else f"the {facts.part} rows"),
-        headline=_headline(facts, views, "" if known is None else known.level),
+        headline=headline_of(views if known is None else Views(audits, views.start)),
         numbers=key_numbers(views, plain),
         sections=list(_sections(facts, views, audits, known)),
         slider=Slider(facts.strengths, views.start, facts.chosen),
@@ -109,48 +117,10 @@ def _sections(
         judged = Views(audits, views.start)
         yield groups_section(judged)
         yield calibration_section(judged)
-    yield from data_sections(known, list(_checked(facts)), list(_notes(facts, known)))
+    decided = views if known is None else Views(audits, views.start)
+    checked, notes = list(_checked(facts)), list(_notes(facts, known))
+    yield from data_sections(known, basis_of(decided), checked, notes)
     yield from closing_sections("What the sweep was made of.", dict(_settings(facts)))
-
-
-# --- the verdict ----------------------------------------------------------------------------------
-
-
-def _headline(facts: FrontierFacts, views: Views[PointFacts], data: str) -> Headline:
-    def judged(point: PointFacts) -> Judgement:
-        return judge(point.left, point.label_direct, point.groups[1], data, labels_told=False)
-
-    def paragraph(point: PointFacts) -> str:
-        sentences = _sentences(facts, point, judged(point).meaning)
-        return " ".join([*sentences, TRUST_OF_SWEEP[data]])
-
-    return Headline(
-        views.text(lambda point: judged(point).level),
-        views.text(lambda point: judged(point).headline),
-        views.text(paragraph),
-    )
-
-
-def _sentences(facts: FrontierFacts, point: PointFacts, meaning: str) -> Iterator[str]:
-    low, high = point.groups
-    chosen = ""
-    if facts.choice is not None and point.strength == facts.choice.strength:
-        chosen = f" (the one chosen; rule: {facts.choice.rule})"
-    yield (
-        f"At strength {point.strength:g}{chosen} the mean score of {high} less that of {low} is "
-        f"{points(point.value('score_gap'))} percentage points on the {point.part} rows."
-    )
-    if point.left["estimate"] is not None:
-        yield (
-            f"The covariates account for {points(point.effect('explained')['estimate'])}; what is "
-            f"left of the direct effect is {estimate(point.left)}: {meaning}."
-        )
-    plain = facts.points[0]
-    beside = f", {percent(plain.value('accuracy'))} at strength {plain.strength:g}"
-    yield (
-        f"{percent(point.value('accuracy'))} of the decisions are right"
-        f"{'' if point is plain else beside}; the AUC is {number(point.value('auc'))}."
-    )
 
 
 # --- the trade-off --------------------------------------------------------------------------------
@@ -234,9 +204,30 @@ def _parts_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
     return Section(
         "parts",
         "The model at this strength",
-        "Training rows flatter a model, validation rows a little where they served to choose, test "
-        "rows not at all.",
+        views.text(lambda point: " ".join(_said(facts, point))),
         [table],
+    )
+
+
+def _said(facts: FrontierFacts, point: PointFacts) -> Iterator[str]:
+    """Yield what the scores of a strength show, and how good they are."""
+    low, high = point.groups
+    chosen = ""
+    if facts.choice is not None and point.strength == facts.choice.strength:
+        chosen = f" (the one chosen; rule: {facts.choice.rule})"
+    yield (
+        f"At strength {point.strength:g}{chosen} the mean score of {high} less that of {low} is "
+        f"{points(point.value('score_gap'))} percentage points on the {point.part} rows."
+    )
+    plain = facts.points[0]
+    reference = f", {percent(plain.value('accuracy'))} at strength {plain.strength:g}"
+    yield (
+        f"{percent(point.value('accuracy'))} of the decisions are right"
+        f"{'' if point is plain else reference}; the AUC is {number(point.value('auc'))}."
+    )
+    yield (
+        "Training rows flatter a model, validation rows a little where they served to choose, test "
+        "rows not at all."
     )
 
 

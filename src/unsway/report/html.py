@@ -119,11 +119,12 @@ class KeyNumber:
 
 @dataclass(frozen=True)
 class Headline:
-    """The verdict: its level, a few words, and a paragraph with its numbers."""
+    """The verdict: its level, a few words, a paragraph with its numbers, and what to do next."""
 
     level: str | Moving
     label: str | Moving
     paragraph: str | Moving
+    next_steps: str | Moving = ""
 
 
 @dataclass(frozen=True)

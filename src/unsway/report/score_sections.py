@@ -8,7 +8,7 @@ from typing import Any
 from ..auditing.numbers import number, points, signed
 from . import charts
 from .facts import LEFT, AnyViews, AuditFacts, Views, numbers_of, renamed
-from .html import Chart, KeyNumber, Section, Table, Text
+from .html import Chart, Headline, KeyNumber, Section, Table, Text
 from .words import Writer, count, estimate, interval, percent
 
 #: Measures of a model by what they are called; a name that ends in "points" is a difference of
@@ -56,6 +56,21 @@ GROUPS = ("z=0", "z=1")
 def writer(label: str, other: Writer = number) -> Writer:
     """Return what writes a measure with this name: percentage points, or the other writer."""
     return points if label.endswith("points") else other
+
+
+def headline_of(views: AnyViews) -> Headline:
+    """Return the decision at the head of the page."""
+    return Headline(
+        views.text(lambda view: view.decision.level),
+        views.text(lambda view: view.decision.headline),
+        views.text(lambda view: " ".join(view.decision.sentences)),
+        views.text(lambda view: " ".join(view.decision.next_steps)),
+    )
+
+
+def basis_of(views: AnyViews) -> Text:
+    """Return what the decision rests on."""
+    return Text("", [views.text(lambda view: " ".join(view.decision.basis))])
 
 
 def key_numbers(views: AnyViews, below: Mapping[str, str] | None = None) -> list[KeyNumber]:

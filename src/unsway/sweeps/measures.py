@@ -13,8 +13,12 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from .._typing import Floats, Index
 from ..auditing import score_gap, selection_rate_difference
+from ..auditing.evidence import Evidence
+from ..auditing.verdict import Decision, decide
 from ..core import Objective
-from ..effects import Effects, Estimate, estimate_effects
+from ..effects import Effects, Estimate, GapParts, Nuisances, estimate_effects
+from ..effects.gap_parts import gap_parts
+from ..effects.influence import doubly_robust
 from ..frames import plain
 from ..rows import Rows
 
@@ -35,7 +39,11 @@ MEASURES = (
     "direct_effect_left_se",
     "direct_effect_left_low",
     "direct_effect_left_high",
+    *(f"direct_effect{end}" for end in ("", "_se", "_low", "_high")),
+    *(f"pass_through{end}" for end in ("", "_se", "_low", "_high")),
 )
+#: Why a point knows no share of the direct effect that is passed on.
+_NO_SHARE = "which share of the labels' direct effect is passed on is not known on these rows"
 #: Scores are kept this far from 0 and 1 where their margin is taken.
 _SMALLEST = 1e-15
 
@@ -86,6 +94,40 @@ class Point:
         """Return a measure so that less is better: negated, or the distance to 0."""
         value = self.value(measure, part)
         return -value if measure in HIGHER_IS_BETTER else abs(value)
+
+    def decision(self, part: str, groups: tuple[str, str], **about: Any) -> Decision:
+        """Return what is claimed of the direct effect in the scores of this strength.
+
+        Parameters
+        ----------
+        part : {"train", "validation", "test"}
+            The rows.
+        groups : tuple of str
+            Names of z = 0 and z = 1.
+        **about
+            More of the `Evidence`, such as ``findings`` of an audit of the same rows, and
+            ``margin``. A sweep does not check overlap and balance.
+
+        Returns
+        -------
+        Decision
+        """
+        known = self._estimate("direct_effect", part) or self._estimate("direct_effect_left", part)
+        share = self._estimate("pass_through", part)
+        unknown = dict.fromkeys(("estimate", "se", "low", "high"))
+        why = (
+            "" if share else _NO_SHARE if known else "the direct effect is not known on these rows"
+        )
+        rows = self.value("rows", part)
+        given = {"n_rows": 0 if math.isnan(rows) else int(rows), "pass_through": share, **about}
+        return decide(Evidence(direct=known or unknown, groups=groups, why_not=why, **given))
+
+    def _estimate(self, measure: str, part: str) -> dict[str, float | None] | None:
+        """Return a measure with its standard error and interval; None where it is not known."""
+        if math.isnan(self.value(measure, part)):
+            return None
+        ends = {end: self.value(f"{measure}_{end}", part) for end in ("se", "low", "high")}
+        return dict(plain({"estimate": self.value(measure, part), **ends}))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point as JSON can hold it."""
@@ -170,6 +212,18 @@ class Judge:
         spread = scores if self.places is None else self._spread(scores)
         return self.effects.direct_effect_left(spread)
 
+    def parts(self, scores: Floats) -> GapParts | None:
+        """Return where the scores' gap comes from, on the rows with scores; None where unknown."""
+        known, confidence = self.effects.nuisances, self.effects.settings["confidence"]
+        if not np.isfinite(known.outcome).all():
+            return None
+        if self.places is None:
+            return self.effects.gap_parts(scores)
+        rows, at = self.rows.take(self.places), self.places
+        some = Nuisances(known.propensity[at], known.outcome[at])
+        effects = doubly_robust(rows.y, rows.z, rows.mean_one_weights, some)
+        return gap_parts(scores, rows, some, effects, confidence)
+
     def _spread(self, scores: Floats) -> Floats:
         """Return scores of all rows with the same means by group, and the same influence on them.
 
@@ -227,9 +281,12 @@ class Part:
             "score_gap": score_gap(y, scores, **groups),
         }
         if self.judge is not None:
-            left = self.judge.left(scores).to_dict()
-            found["direct_effect_left"] = left.pop("estimate")
-            found |= {f"direct_effect_left_{name}": value for name, value in left.items()}
+            found |= _named("direct_effect_left", self.judge.left(scores))
+            parts = self.judge.parts(scores)
+            if parts is not None:
+                found |= _named("direct_effect", parts.direct)
+            if parts is not None and parts.pass_through is not None:
+                found |= _named("pass_through", parts.pass_through)
         if self.objective is not None:
             penalty = self.objective.penalty
             statistics = np.asarray(penalty.statistics(np.ascontiguousarray(scores))).tolist()
@@ -251,6 +308,12 @@ class Part:
             about["effects"] = {name: each.to_dict() for name, each in found.items()}
             about["effects_rows"] = len(self.judge.rows)
         return about
+
+
+def _named(name: str, found: Estimate) -> dict[str, float]:
+    """Return an estimate with its standard error and interval under a name."""
+    numbers = found.to_dict()
+    return {name: numbers.pop("estimate"), **{f"{name}_{end}": v for end, v in numbers.items()}}
 
 
 def fairness_of(objective: Objective, scores: Floats) -> float:

@@ -17,6 +17,8 @@ from .. import options
 @click.option("--baseline", metavar="MODEL/|column:NAME|FILE", help="Scores to compare with.")
 @click.option("--threshold", type=click.FloatRange(0, 1), multiple=True, default=(0.5,),
               show_default=True, help="Select scores above it; may be given again.")  # fmt: skip
+@options.favourable
+@options.margin
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=0), default=200,
               show_default=True, metavar="N",
               help="Resamples for the intervals of the metrics; 0: none.")  # fmt: skip
