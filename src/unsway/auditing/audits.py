@@ -166,6 +166,7 @@ def audit(
     model: Any = None,
     allow_training_rows: bool = False,
     threshold: Any = 0.5,
+    selection_rate: Any = None,
     favourable: Any = None,
     margin: float = MARGIN,
     baseline: Any = None,
@@ -213,6 +214,9 @@ def audit(
         Whether to audit rows that the ``model`` was largely trained on; the verdict then says so.
     threshold : float or list of float, default=0.5
         A row is selected when its score exceeds it.
+    selection_rate : float or list of float, optional
+        Shares of all rows to select, such as a rate of approval: decisions are compared with a fair
+        ranking at these rates too.
     favourable : optional
         The label that is good for a person, one of the two. Until it is stated, texts say only who
         scores higher.
@@ -282,6 +286,7 @@ def audit(
         random_state=random_state,
         n_jobs=n_jobs,
         margin=margin,
+        selection_rate=selection_rate,
         effects={
             "propensity_model": propensity_model,
             "outcome_model": outcome_model,
@@ -341,6 +346,7 @@ def _judge(
             "cv": int(settings.effects["cv"]),
             "clip": float(settings.effects["clip"]),
             **settings.named("max_rows_for_effects", "random_state", "margin", "favourable"),
+            "selection_rates": list(settings.selection_rates),
             "weighted": rows.weights is not None,
         },
     )

@@ -32,6 +32,7 @@ from ..frames import Tabular, plain
 from ..outcome import Outcome
 from ..rows import Rows
 from .inputs import Settings
+from .selections import Selections, selections
 from .tables import Table, short
 
 
@@ -53,6 +54,8 @@ class CausalAudit(Tabular):
         Where the gap of the scores comes from, and that of the baseline's.
     blind : GapParts or None
         The same of a blind reference model: the outcome models fitted without z, out of fold.
+    selections : Selections
+        How many people are selected otherwise than by a fair ranking.
     label_curve, score_curve : EffectCurve or None
         The direct effect along the propensity, on labels and on scores.
     surrogate : Table or None
@@ -72,6 +75,7 @@ class CausalAudit(Tabular):
     parts: GapParts | None
     baseline_parts: GapParts | None
     blind: GapParts | None
+    selections: Selections
     label_curve: EffectCurve | None
     score_curve: EffectCurve | None
     surrogate: Table | None
@@ -127,6 +131,7 @@ class CausalAudit(Tabular):
             "parts": self.parts and self.parts.to_dict(),
             "baseline_parts": self.baseline_parts and self.baseline_parts.to_dict(),
             "blind_reference": self.blind and self.blind.to_dict(),
+            "selections": self.selections.table.to_records(),
             "labels": self.labels.to_dict(),
             "scores": self.scores and self.scores.to_dict(),
             "curves": self.curves.to_records(),
@@ -219,13 +224,17 @@ def causal_audit(
 
 def _parts(
     p: Floats, other: Floats | None, rows: Rows, labels: Effects, settings: Settings
-) -> dict[str, GapParts | None]:
-    """Return where the gaps of the scores, a baseline's and a blind reference model's come from."""
+) -> dict[str, Any]:
+    """Return where the gaps of the scores, a baseline's and a blind reference model's come from.
+
+    With them goes how the scores decide otherwise than a fair ranking.
+    """
     reference = blind_scores(rows, settings.effect_options)
     return {
         "parts": labels.gap_parts(p),
         "baseline_parts": None if other is None else labels.gap_parts(other),
         "blind": labels.gap_parts(reference),
+        "selections": selections(p, labels.nuisances.outcome.mean(axis=1), rows, settings),
     }
 
 

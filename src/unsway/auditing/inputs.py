@@ -51,6 +51,7 @@ class Settings:
     effects: Mapping[str, Any]
     margin: float = MARGIN
     favourable: str = ""
+    selection_rates: tuple[float, ...] = ()
 
     @classmethod
     def check(cls, threshold: Any, **given: Any) -> Settings:
@@ -67,7 +68,8 @@ class Settings:
             raise ValueError(
                 f"max_rows_for_effects must be an integer of at least 100, or None; got {most!r}"
             )
-        return cls(thresholds=check_thresholds(threshold), **given)
+        rates = check_rates(given.pop("selection_rate", None))
+        return cls(thresholds=check_thresholds(threshold), selection_rates=rates, **given)
 
     def named(self, *names: str) -> dict[str, Any]:
         """Return some of the settings by name, ready for JSON."""
@@ -153,6 +155,15 @@ def check_thresholds(threshold: Any) -> tuple[float, ...]:
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not number or not 0 <= value <= 1:
             raise ValueError(f"threshold must be a number in [0, 1], or several; got {value!r}")
+    return tuple(sorted({float(value) for value in values}))
+
+
+def check_rates(rate: Any) -> tuple[float, ...]:
+    """Return the shares to select, in increasing order, each once."""
+    several = isinstance(rate, Sequence | np.ndarray) and not isinstance(rate, str)
+    values = list(rate) if several else [] if rate is None else [rate]
+    for value in values:
+        check_number(value, "selection_rate", above=0, below=1)
     return tuple(sorted({float(value) for value in values}))
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from ..effects import PARTS
 from .metrics import BETWEEN, Key
+from .selections import COUNTS
 from .summary import facts
 from .tables import short, show, text_table
 
 if TYPE_CHECKING:
     from .audits import Audit
     from .causal import CausalAudit
+    from .selections import Selections
     from .verdict import Decision
 
 
@@ -76,9 +78,21 @@ def _causal_lines(causal: CausalAudit) -> Iterator[str]:
     if causal.n_rows < causal.n_rows_given:
         yield f"Effects from {causal.n_rows:,} of the {causal.n_rows_given:,} rows."
     yield ""
+    yield from _selections(causal.selections)
+    yield ""
     yield from (short(line, 240) for line in repr(causal.verdict).splitlines())
     yield from causal.notes
 
 
 def _about(key: Key) -> tuple[str, str]:
     return key.metric, "" if key.threshold is None else f"{key.threshold:g}"
+
+
+def _selections(found: Selections) -> Iterator[str]:
+    """Yield who is selected by the model and by a fair ranking, per 1,000 of each group."""
+    rows = [
+        (meaning, rule, *(show(found[rule, group, count], ".0f") for group in ("z=1", "z=0")))
+        for rule in found.rates
+        for count, meaning in COUNTS.items()
+    ]
+    yield from text_table(("per 1,000 people", "rule", "z=1", "z=0"), rows)

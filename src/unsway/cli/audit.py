@@ -155,7 +155,8 @@ def read_rows(
 
 def judge(
     rows: Rows, names: TrainingRoles, columns: list[Floats], *, effects: bool = True,
-    threshold: Sequence[float], favourable: str | None = None, **settings: Any,
+    threshold: Sequence[float], selection_rate: Sequence[float] = (),
+    favourable: str | None = None, **settings: Any,
 ) -> Audit:  # fmt: skip
     """Return the audit of the first column of scores, compared with the second if there is one."""
     positive = str(names.positive)
@@ -171,6 +172,7 @@ def judge(
         sample_weight=rows.weights,
         groups=rows.groups.grouping,
         threshold=list(threshold),
+        selection_rate=list(selection_rate),
         favourable=good,
         **settings,
     )

@@ -17,6 +17,9 @@ from .. import options
 @click.option("--baseline", metavar="MODEL/|column:NAME|FILE", help="Scores to compare with.")
 @click.option("--threshold", type=click.FloatRange(0, 1), multiple=True, default=(0.5,),
               show_default=True, help="Select scores above it; may be given again.")  # fmt: skip
+@click.option("--selection-rate", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              multiple=True, help="Share of the rows that is selected, such as a rate of approval, "
+              "to compare with a fair ranking; may be given again.")  # fmt: skip
 @options.favourable
 @options.margin
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=0), default=200,
