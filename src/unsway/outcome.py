@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Number
 from typing import Any, Self
 
@@ -33,6 +35,8 @@ class Outcome:
         Numbers are ``values * unit + origin`` as the user gave them; see `standardised`.
     exposure : array of shape (n,), optional
         What numbers were divided by, until it is part of the weights of `Rows`.
+    per : str, optional
+        What that was called, for tables; None where numbers were not divided.
 
     Examples
     --------
@@ -47,6 +51,7 @@ class Outcome:
     origin: float = 0.0
     unit: float = 1.0
     exposure: Floats | None = field(default=None, repr=False)
+    per: str | None = None
 
     @classmethod
     def labels(
@@ -118,6 +123,7 @@ class Outcome:
         loss.check(values)
         if exposure is None:
             return cls(values=values, loss=loss)
+        _, name = read_column(exposure, "exposure")
         exposure = read_exposure(exposure, n_rows)
         fractions = int((values % 1 != 0).sum()) if loss.name == "poisson" else 0
         if fractions:
@@ -126,7 +132,8 @@ class Outcome:
                 "exposure. If it holds rates already, pass the exposure as sample_weight instead",
                 stacklevel=5,
             )
-        return cls(values=values / exposure, loss=loss, exposure=exposure)
+        per = name or "unit of exposure"
+        return cls(values=values / exposure, loss=loss, exposure=exposure, per=per)
 
     @classmethod
     def labels_or_numbers(cls, y: Any, n_rows: int) -> Self:
@@ -284,6 +291,25 @@ def number_loss(name: Any, power: float = 1.5) -> Loss:
         "gamma": Gamma(),
     }
     return others[name]
+
+
+def outcome_reader(
+    loss: str | None, power: float = 1.5, exposure: Any = None
+) -> Callable[[Any, int], Outcome]:
+    """Return what reads y: numbers of a loss that is stated, else labels or numbers as they are.
+
+    Examples
+    --------
+    >>> outcome_reader("poisson", exposure=[0.5, 1])([2, 0], 2).values.tolist()
+    [4.0, 0.0]
+    """
+    if loss is not None:
+        return partial(Outcome.numbers, loss=number_loss(loss, power), exposure=exposure)
+    if exposure is not None:
+        raise ValueError(
+            "exposure belongs to counts and amounts: state what y is, such as loss='poisson'"
+        )
+    return Outcome.labels_or_numbers
 
 
 def _warn_of_column_vector(y: Any, role: str) -> None:

@@ -8,7 +8,8 @@ from contracts import assert_close, make_people
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from unsway.effects.learners import ScikitLearner, default_learners, learners_from, stacking_shares
+from unsway.effects.learners import ScikitLearner, default_learners, learners_from
+from unsway.effects.stacking import stacking_shares
 from unsway.tables import take
 
 PEOPLE = make_people(200)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
@@ -50,6 +50,19 @@ class Estimate:
     def to_dict(self) -> dict[str, float]:
         """Return the four numbers by name."""
         return {"estimate": self.estimate, "se": self.se, "low": self.low, "high": self.high}
+
+
+def decimals_of(estimates: Iterable[Estimate]) -> int:
+    """Return how many decimals show estimates of this size: four, and fewer from 10 upwards.
+
+    Examples
+    --------
+    >>> decimals_of([Estimate.normal(0.2, 0.1)]), decimals_of([Estimate.normal(3_200.0, 50.0)])
+    (4, 1)
+    """
+    ends = [abs(end) for each in estimates for end in (each.low, each.high) if np.isfinite(end)]
+    size = max(ends, default=0.0)
+    return 4 if size < 10 else max(0, 4 - int(np.log10(size)))
 
 
 def check_confidence(confidence: float) -> None:

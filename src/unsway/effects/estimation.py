@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from .._typing import Floats, Index
 from ..checks import check_choice, check_integer
 from ..groups import Grouping
-from ..outcome import Outcome
+from ..outcome import Outcome, outcome_reader
 from ..rows import Rows
 from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates
 from .influence import EFFECTS, Effect, Estimator, doubly_robust, surrogate_effects, weighting
@@ -42,6 +43,9 @@ def estimate_effects(
     effect_degree: int = 4,
     basis: str = "spline",
     nuisances: Nuisances | None = None,
+    loss: str | None = None,
+    power: float = 1.5,
+    exposure: Any = None,
     sample_weight: Any = None,
     groups: Grouping | None = None,
     max_extreme_share: float = MAX_EXTREME_SHARE,
@@ -92,6 +96,14 @@ def estimate_effects(
         Of the surrogate, as in `fit_surrogate`.
     nuisances : Nuisances, optional
         Predictions made before, in place of fitting; a bootstrap fits the models again.
+    loss : {"squared_error", "poisson", "gamma", "tweedie"}, optional
+        What y is where it is a count or an amount; outcome models are trained and stacked by it.
+        Without it numbers are modelled by their squared error.
+    power : float, default=1.5
+        The power of ``loss="tweedie"``, above 1 and below 2.
+    exposure : column of positive numbers, optional
+        Time insured or another amount that counts and amounts grow with. Effects are then those on
+        y per unit of it, and rows weigh by it in every mean and model.
     sample_weight : column of length n, optional
         Weights of the rows.
     groups : Grouping, optional
@@ -131,7 +143,8 @@ def estimate_effects(
     """
     _check_settings(method, interval, confidence, n_bootstrap)
     estimator = _estimator(method, outcome_degree, effect_degree, basis)
-    rows = check_rows(X, y, sensitive_features, sample_weight, groups)
+    given = X, y, sensitive_features, sample_weight, groups
+    rows = check_rows(*given, outcome_reader(loss, power, exposure))
     needs_outcome, replicates = method == "doubly_robust", None
     if nuisances is None or interval == "bootstrap":
         models = {"propensity_model": propensity_model, "outcome_model": outcome_model}
@@ -141,8 +154,7 @@ def estimate_effects(
     nuisances = cross_fit.fit() if nuisances is None else nuisances
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
     effects = _effects(estimator, rows, nuisances)
-    seen = overlap(nuisances.propensity, sensitive_features=rows.z, sample_weight=rows.weights)
-    _warn_about_overlap(seen, nuisances, clip, max_extreme_share)
+    seen = _overlap(rows, nuisances, clip, max_extreme_share)
     if interval == "bootstrap":
         refit = partial(_refit, cross_fit, estimator, rows)
         replicates = bootstrap(
@@ -151,7 +163,7 @@ def estimate_effects(
     return Effects(
         **_intervals(effects, replicates, confidence),
         levels=rows.groups.levels,
-        overlap=replace(seen, levels=rows.groups.levels),
+        overlap=seen,
         nuisances=nuisances,
         settings={
             "method": method,
@@ -161,8 +173,7 @@ def estimate_effects(
             "clip": float(clip),
             "n_bootstrap": 0 if replicates is None else int(n_bootstrap),
             "random_state": int(random_state),
-            "n_rows": len(rows),
-            "n_clipped": nuisances.n_clipped,
+            **_facts(rows, nuisances, loss),
         },
         _means=effects,
         _rows=rows.with_table(None),
@@ -233,7 +244,12 @@ def _estimator(method: str, outcome_degree: int, effect_degree: int, basis: str)
 
 
 def check_rows(
-    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, groups: Grouping | None
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    groups: Grouping | None,
+    read_outcome: Callable[[Any, int], Outcome] = Outcome.labels_or_numbers,
 ) -> Rows:
     """Return the rows of a table whose effects are wanted, or say what is wrong."""
     rows = Rows.check(
@@ -242,7 +258,7 @@ def check_rows(
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
         groups=groups,
-        read_outcome=Outcome.labels_or_numbers,
+        read_outcome=read_outcome,
     )
     counted = np.ones(len(rows), dtype=bool) if rows.weights is None else rows.weights > 0
     for code, level in enumerate(rows.groups.levels):
@@ -252,6 +268,16 @@ def check_rows(
                 "cannot be estimated there"
             )
     return rows
+
+
+def _facts(rows: Rows, nuisances: Nuisances, loss: str | None) -> dict[str, Any]:
+    """Return numbers of rows; and what y is, and per what, where that was stated."""
+    stated = {"loss": loss, "per": rows.outcome.per}
+    return {
+        "n_rows": len(rows),
+        "n_clipped": nuisances.n_clipped,
+        **{name: value for name, value in stated.items() if value is not None},
+    }
 
 
 def _effects(
@@ -298,10 +324,9 @@ def check_nuisances(nuisances: Nuisances, z: Floats, *, needs_outcome: bool) -> 
         )
 
 
-def _warn_about_overlap(
-    seen: Overlap, nuisances: Nuisances, clip: float, max_extreme_share: float
-) -> None:
-    """Warn, with the numbers, where the groups can hardly be compared."""
+def _overlap(rows: Rows, nuisances: Nuisances, clip: float, max_extreme_share: float) -> Overlap:
+    """Return the overlap; warn, with the numbers, where the groups can hardly be compared."""
+    seen = overlap(nuisances.propensity, sensitive_features=rows.z, sample_weight=rows.weights)
     warn_of_extremes(
         seen.share_outside,
         (seen.low, seen.high),
@@ -310,3 +335,4 @@ def _warn_about_overlap(
         "and its interval is too short; direct_overlap is the effect these data can tell. "
         f"{nuisances.n_clipped:,} propensities were clipped to [{clip:g}, {1 - clip:g}]",
     )
+    return replace(seen, levels=rows.groups.levels)

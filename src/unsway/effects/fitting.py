@@ -11,7 +11,7 @@ from .._typing import Floats, Index, Reduce
 from ..folds import fold_numbers
 from ..rows import Rows
 from ..tables import CodedTable, columns
-from .learners import FittedModel, Learner, learners_from, pooled_learners
+from .learners import FittedModel, Learner, learners_from, pooled_learners, reads_bins
 from .propensity import Propensity
 
 
@@ -34,7 +34,10 @@ class Fitting:
 
     def learners(self, rows: Rows, models: Any, *, binary: bool, role: str) -> tuple[Learner, ...]:
         """Return a user's model, or several to be stacked; None gives the default."""
-        return learners_from(models, rows.X, binary=binary, role=role)
+        loss = None if binary else rows.outcome.loss
+        return learners_from(
+            models, rows.X, binary=binary, role=role, loss=loss, bins=reads_bins(rows)
+        )
 
     def pooled_learners(self, rows: Rows) -> tuple[Learner, ...]:
         """Return the default outcome models of all groups together; empty where there are none."""

@@ -1,4 +1,4 @@
-"""Models of one nuisance: scikit-learn's, the table each reads, and how several are stacked."""
+"""Models of one nuisance: scikit-learn's, and the table each reads."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import minimize, nnls
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
-from .._typing import Codes, Floats, Index, Reduce
+from .._typing import Codes, Floats, Index
 from ..core import LogLoss, Loss, SquaredError
 from ..core.arrays import like
-from ..core.penalty import identity
 from ..rows import Rows
 from ..tables import EngineTable, check_table, row_count, take
+from .binning import BinnedTable
 from .encoding import TableEncoder
-from .families import likeliest_mixture, linear_model_of, trees_of
+from .families import linear_model_of, trees_of
 
 #: Levels that gradient boosting tells apart; the codes of a column with more count as numbers.
 MAX_LEVELS = 255
@@ -238,7 +237,10 @@ def interaction_margin(table: Any, coefficients: Floats, level: int) -> Any:
 def pooled_learners(rows: Rows) -> tuple[Learner, ...]:
     """Return the default outcome models: boosted trees and a linear model, each of all groups."""
     trees, linear = default_learners(
-        rows.X, binary=rows.outcome.is_label, loss=rows.outcome.mean_loss
+        rows.X,
+        binary=rows.outcome.is_label,
+        loss=rows.outcome.mean_loss,
+        bins=reads_bins(rows),
     )
     trees.model.set_params(max_iter=POOLED_TREES, learning_rate=POOLED_RATE)
     if trees.model.categorical_features is not None:
@@ -249,6 +251,11 @@ def pooled_learners(rows: Rows) -> tuple[Learner, ...]:
         PooledLearner(trees, codes, n_levels, add_level),
         PooledLearner(linear, codes, n_levels, add_interactions),
     )
+
+
+def reads_bins(rows: Rows) -> bool:
+    """Return whether trees read numbers in bins: those of weighted counts and amounts do."""
+    return rows.weights is not None and not rows.outcome.is_label
 
 
 def fit_copy(model: Any, table: Any, y: NDArray[Any], weights: Floats | None) -> Any:
@@ -262,9 +269,12 @@ def fit_copy(model: Any, table: Any, y: NDArray[Any], weights: Floats | None) ->
 
 
 def default_learners(
-    X: Any, *, binary: bool, loss: Loss | None = None
+    X: Any, *, binary: bool, loss: Loss | None = None, bins: bool = False
 ) -> tuple[ScikitLearner, ...]:
-    """Return gradient boosting and a regularised linear model, the table encoded once for each."""
+    """Return gradient boosting and a regularised linear model, the table encoded once for each.
+
+    With ``bins`` the trees read numbers in bins, which saves much time where rows are weighted.
+    """
     X, loss = check_table(X), loss or (LogLoss() if binary else SquaredError())
     coded, encoder = EngineTable.of(X), TableEncoder().fit(X)
     counts = np.array([len(coded.levels.get(name, ())) for name in coded.names])
@@ -277,16 +287,29 @@ def default_learners(
         random_state=0,
     )
     linear = linear_model_of(loss, row_count(X))
+    matrix: Floats = coded.matrix(X).astype(np.float64)
+    encode: Callable[[Any], Any] = coded.matrix
+    if bins:
+        encode = BinnedTable.of(coded, matrix, categorical)
+        matrix = encode.binned(matrix)
     return (
-        ScikitLearner(trees, coded.matrix(X).astype(np.float64), coded.matrix, codes=True),
+        ScikitLearner(trees, matrix, encode, codes=True),
         ScikitLearner(linear, encoder.transform(X), encoder.transform),
     )
 
 
-def learners_from(models: Any, X: Any, *, binary: bool, role: str) -> tuple[Learner, ...]:
+def learners_from(
+    models: Any,
+    X: Any,
+    *,
+    binary: bool,
+    role: str,
+    loss: Loss | None = None,
+    bins: bool = False,
+) -> tuple[Learner, ...]:
     """Return a user's model, or several to be stacked, as learners; None gives the default."""
     if models is None:
-        return default_learners(X, binary=binary)
+        return default_learners(X, binary=binary, loss=loss, bins=bins)
     chosen = models if isinstance(models, (list, tuple)) else (models,)
     if not chosen:
         raise ValueError(f"{role} is an empty list; give at least one model, or None")
@@ -312,86 +335,3 @@ def side_by_side(parts: Sequence[Floats], n_means: int) -> Floats:
     """
     full = [part if part.ndim > 1 + n_means else part[..., None] for part in parts]
     return np.concatenate(full, axis=-1)
-
-
-def stacking_shares(
-    predictions: Floats,
-    target: Floats,
-    weights: Floats | None = None,
-    *,
-    loss: Loss | None = None,
-    reduce: Reduce | None = None,
-) -> Floats:
-    """Return the non-negative weights, adding up to one, with which predictions fit best.
-
-    Probabilities of a 0/1 target are mixed for the highest likelihood, positive predictions under a
-    loss of counts or amounts for the least loss, others for the least squared error. Where the rows
-    are spread over workers, ``reduce`` sums over all of them, and all workers find the same
-    weights.
-
-    References
-    ----------
-    Ahrens, Hansen, Schaffer & Wiemann (2024), "Model averaging and double machine learning",
-    arXiv:2401.01645.
-
-    Examples
-    --------
-    >>> right, wrong = np.array([0.9, 0.1, 0.9]), np.array([0.5, 0.5, 0.5])
-    >>> stacking_shares(np.column_stack([right, wrong]), np.array([1.0, 0.0, 1.0])).round(2)
-    array([1., 0.])
-    """
-    count, total = predictions.shape[1], reduce or identity
-    if count == 1:
-        return np.ones(1)
-    weights = np.ones(len(target)) if weights is None else weights
-    if loss is not None and loss.link == "log":
-        if not total(np.array([float((predictions <= 0).sum())]))[0]:
-            return likeliest_mixture(predictions, target, weights, loss, total)
-        return _least_squares_shares(predictions, target, weights, total)
-    odd = ((predictions < 0) | (predictions > 1)).any(axis=1) | ~np.isin(target, (0.0, 1.0))
-    if total(np.array([float(odd.sum())]))[0]:
-        return _least_squares_shares(predictions, target, weights, total)
-    likelihood = np.where(target[:, None] == 1, predictions, 1 - predictions).clip(1e-9)
-    return _likeliest_shares(likelihood, weights / total(np.array([weights.sum()]))[0], total)
-
-
-def _likeliest_shares(likelihood: Floats, weights: Floats, reduce: Reduce) -> Floats:
-    """Maximise Σ w_i log(likelihood_i · shares) on the simplex, a concave problem."""
-
-    def loss(shares: Floats) -> tuple[float, Floats]:
-        mixture = likelihood @ shares
-        value, slope = weights @ np.log(mixture), (weights / mixture) @ likelihood
-        sums = reduce(np.append(slope, value))
-        return -float(sums[-1]), -sums[:-1]
-
-    count = likelihood.shape[1]
-    found = minimize(
-        loss,
-        np.full(count, 1 / count),
-        jac=True,
-        method="SLSQP",
-        bounds=[(0, 1)] * count,
-        constraints={"type": "eq", "fun": lambda s: s.sum() - 1, "jac": np.ones_like},
-        options={"ftol": 1e-12},
-    )
-    shares = found.x.clip(0)
-    return np.asarray(shares / shares.sum())
-
-
-def _least_squares_shares(
-    predictions: Floats, target: Floats, weights: Floats, reduce: Reduce
-) -> Floats:
-    """Solve the least-squares problem on the simplex, its sum held by a heavy extra row.
-
-    The triangular factor of the summed Gram matrix stands for the rows of all workers.
-    """
-    root = np.sqrt(weights)[:, None]
-    rows = np.column_stack([predictions * root, target * root.ravel()])
-    if reduce is not identity:
-        gram = reduce(rows.T @ rows)
-        size = np.finfo(float).eps * np.trace(gram)
-        rows = np.linalg.cholesky(gram + size * np.eye(len(gram))).T
-    matrix, values = rows[:, :-1], rows[:, -1]
-    heavy = 1e4 * np.sqrt(float((matrix**2).sum()) + 1)
-    shares, _ = nnls(np.vstack([matrix, np.full(matrix.shape[1], heavy)]), np.r_[values, heavy])
-    return np.asarray(shares / shares.sum())

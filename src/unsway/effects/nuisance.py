@@ -20,8 +20,9 @@ from ..rows import Rows
 from ..tables import columns, row_count
 from .class_shares import ClassStacks, MeanModel, check_classes, shares_of_classes
 from .fitting import HERE, Fitting
-from .learners import FittedModel, Learner, count_models, side_by_side, stacking_shares
+from .learners import FittedModel, Learner, count_models, side_by_side
 from .separation import refuse_separating_columns, separates
+from .stacking import stacking_shares
 
 #: Below this many rows several threads wait for each other longer than they work.
 FEW_ROWS = 200_000

@@ -13,12 +13,13 @@ from ..checks import read_numbers
 from ..frames import Tabular
 from ..rows import Rows
 from ..svg import Interval, intervals
-from .estimate import Estimate, resample
+from .estimate import Estimate, decimals_of, resample
 from .gap_parts import GapParts, gap_parts
 from .influence import EFFECTS, MEANINGS, Mean, gap
 from .nuisance import Nuisances
 from .overlap import Overlap
 from .plots import plot_forest
+from .ratios import EffectRatios, effect_ratios
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -109,6 +110,30 @@ class Effects(Tabular):
             "NIE(0)": self.indirect_reference,
             "NIE(1)": -self.indirect_group,
         }
+
+    def as_ratios(self) -> EffectRatios:
+        """Return the effects on counts or amounts as ratios, "z=1 over z=0".
+
+        They are ratios of the means m(z,z') whose differences the effects are. Intervals are by
+        influence functions, symmetric on the log scale.
+
+        Examples
+        --------
+        >>> from unsway import estimate_effects, make_world
+        >>> people = make_world("claims", 4000, random_state=0)
+        >>> effects = estimate_effects(
+        ...     people.X,
+        ...     people.y,
+        ...     sensitive_features=people.z,
+        ...     loss="poisson",
+        ...     exposure=people.exposure,
+        ...     max_extreme_share=1,
+        ... )
+        >>> ratio = effects.as_ratios().direct_everyone
+        >>> bool(ratio.low < 1.34 < ratio.high)
+        True
+        """
+        return effect_ratios(self._means, self._rows, self.settings["confidence"])
 
     def direct_effect_left(self, y_pred: Any) -> Estimate:
         """Return gap(p) − explained for a model's scores p: what z still does directly.
@@ -201,16 +226,17 @@ class Effects(Tabular):
 
     def _caption(self) -> str:
         how = self.settings
+        unit = f" on y per {how['per']}" if "per" in how else ""
         return (
-            f"{self._subject()} ({how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, "
+            f"{self._subject()}{unit} ({how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, "
             f"{how['confidence']:.0%} intervals by {how['interval']})"
         )
 
     def __repr__(self) -> str:
-        lines = [self._caption()]
+        lines, decimals = [self._caption()], decimals_of(self.estimates().values())
         lines.append(f"{'':<20}{'estimate':>9}{'se':>9}{'low':>9}{'high':>9}")
         for name, each in self.estimates().items():
-            numbers = "".join(f"{value:>9.4f}" for value in each.to_dict().values())
+            numbers = "".join(f"{value:>9.{decimals}f}" for value in each.to_dict().values())
             lines.append(f"{name:<20}{numbers}   {MEANINGS[name]}")
         return "\n".join(lines)
 

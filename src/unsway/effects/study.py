@@ -91,7 +91,7 @@ class Study:
             curve=if_told("curve", lambda: curve_of(rows, effects), missing),
             sensitivity=if_told(
                 "sensitivity analysis",
-                lambda: sensitivity(rows.X, rows.y, alpha=1 - how["confidence"], **roles),
+                lambda: _sensitivity(rows, how["confidence"]),
                 missing,
             ),
             missing=missing,
@@ -122,9 +122,14 @@ def if_told(what: str, make: Callable[[], Found], missing: dict[str, str]) -> Fo
 
 def effects_of(rows: Rows, **options: Any) -> Effects:
     """Return `estimate_effects` of checked rows, the levels of z as text."""
-    found = estimate_effects(rows.X, rows.y, **_roles(rows), **options)
-    levels = rows.groups.names
-    return replace(found, levels=levels, overlap=replace(found.overlap, levels=levels))
+    found = estimate_effects(rows.X, rows.y, **_roles(rows), **_loss(rows), **options)
+    levels, per = rows.groups.names, rows.outcome.per
+    return replace(
+        found,
+        levels=levels,
+        overlap=replace(found.overlap, levels=levels),
+        settings=found.settings if per is None else {**found.settings, "per": per},
+    )
 
 
 def effects_on(
@@ -154,6 +159,24 @@ def curve_of(rows: Rows, effects: Effects) -> EffectCurve:
         confidence=effects.settings["confidence"],
         **_roles(rows),
     )
+
+
+def _sensitivity(rows: Rows, confidence: float) -> Sensitivity:
+    """Return the analysis of a linear regression, where that is a model of the outcome."""
+    if rows.outcome.loss.link == "log":
+        raise ValueError(
+            "it is one of a linear regression, and does not apply to "
+            f"loss={rows.outcome.loss.name!r}"
+        )
+    return sensitivity(rows.X, rows.y, alpha=1 - confidence, **_roles(rows))
+
+
+def _loss(rows: Rows) -> dict[str, Any]:
+    """Return the loss of counts and amounts, whose exposure is part of the weights."""
+    loss = rows.outcome.loss
+    if loss.link != "log":
+        return {}
+    return {"loss": loss.name, "power": getattr(loss, "power", 1.5)}
 
 
 def _roles(rows: Rows) -> dict[str, Any]:
