@@ -70,6 +70,7 @@ _HOMES = {
     "FairTargetClassifier": "models.fair_target",
     "FairTargetRegressor": "models.wrapped_numbers",
     "FairTorchClassifier": "models.torch",
+    "FairTorchRegressor": "models.torch",
     "FairXGBClassifier": "models.xgboost",
     "FairXGBRegressor": "models.xgboost_regressor",
     "MarginalizedClassifier": "models.marginalized",

@@ -20,7 +20,7 @@ from unsway.groups import Grouping
 torch = pytest.importorskip("torch")
 
 from unsway.models.torch import FairTorchClassifier  # noqa: E402
-from unsway.models.torch.classifier import NetworkInputs  # noqa: E402
+from unsway.models.torch.network import NetworkInputs  # noqa: E402
 
 SHORT = Schedule(ramp_steps=2, patience=2, pretrain_patience=2, max_steps=6)
 LONG = Schedule(ramp_steps=10, patience=10, max_steps=60)

@@ -1,6 +1,7 @@
-"""PyTorch: a loss for your own training loop, and a classifier."""
+"""PyTorch: a loss for your own training loop, a classifier and a regressor."""
 
 from .classifier import FairTorchClassifier
 from .loss import FairLoss
+from .regressor import FairTorchRegressor
 
-__all__ = ["FairLoss", "FairTorchClassifier"]
+__all__ = ["FairLoss", "FairTorchClassifier", "FairTorchRegressor"]

@@ -37,7 +37,8 @@ FILE = "training.pt"
 class Training:
     """A module with its rows, its loss and its optimiser; what it did is in ``history``.
 
-    ``n_outputs`` is the number of classes if there are more than two, else 1.
+    ``n_outputs`` is the number of classes if there are more than two, else 1. The loss is divided
+    by the square of ``unit`` before each step.
     """
 
     module: Module
@@ -49,6 +50,7 @@ class Training:
     validation: Objective
     batch_size: int
     n_outputs: int = 1
+    unit: float = 1.0
     epochs: int = 0
     history: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     kept: State | None = None
@@ -64,7 +66,8 @@ class Training:
             rows = drawn.to(self.target.device)
             self.optimizer.zero_grad()
             logits = self.module(self.inputs.index_select(0, rows))
-            self.loss(logits, self.target.index_select(0, rows), rows).backward()
+            loss = self.loss(logits, self.target.index_select(0, rows), rows)
+            (loss if self.unit == 1 else loss / self.unit**2).backward()
             self.optimizer.step()
         if self.loss.running is not None:
             statistics = self.loss.running.statistics()
@@ -213,6 +216,27 @@ def build(
     if not isinstance(built, Module):
         raise TypeError(f"module({n_inputs}) must return a torch.nn.Module; got {built!r}")
     return built
+
+
+def scaled(module: Module, inputs: torch.Tensor, spread: float) -> Module:
+    """Return a module with a fixed layer behind it, of which the outputs are in units of a spread.
+
+    Its bias, 0 at first, is where the units of the user are put in the end.
+    """
+    last = torch.nn.Linear(1, 1)
+    with torch.no_grad():
+        last.weight.fill_(spread)
+        last.bias.zero_()
+        flat = module.eval()(inputs).ndim == 1
+    last = last.to(inputs).requires_grad_(requires_grad=False)
+    columns = [torch.nn.Unflatten(0, (-1, 1))] if flat else []
+    return torch.nn.Sequential(module, *columns, last)
+
+
+def raise_bias(module: Any, step: float) -> None:
+    """Raise all outputs of a `scaled` module."""
+    with torch.no_grad():
+        module[-1].bias.add_(step)
 
 
 def check_module(module: Module, inputs: torch.Tensor, n_outputs: int = 1) -> None:
