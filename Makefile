@@ -69,11 +69,11 @@ $(VENV)/bin/python:
 	$(PIP) install --upgrade "pip>=25.1"
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
-	$(PIP) install --editable ".[cli,report]"
+	$(PIP) install --editable ".[cli,plot,report]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
-	$(PIP) install --group dev --editable ".[cli,dask,report,xgboost-cpu,lightgbm]"
+	$(PIP) install --group dev --editable ".[cli,dask,lightgbm,plot,report,xgboost-cpu]"
 	touch $@
 
 $(VENV)/.all: $(VENV)/.dev
@@ -87,5 +87,5 @@ $(VENV)/.docs: $(VENV)/.dev
 .venv-oldest/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip --quiet install --upgrade "pip>=25.1"
-	.venv-oldest/bin/python -m pip --quiet install --group oldest --editable ".[cli,report]"
+	.venv-oldest/bin/python -m pip --quiet install --group oldest --editable ".[cli,plot,report]"
 	touch $@

@@ -79,4 +79,4 @@ def test_a_missing_engine_is_named_with_its_pip_line_before_any_work():
         "try: unsway.FairXGBClassifier().fit(None, None)\n"
         "except ImportError as error: print(error)\n"
     )
-    assert " ".join(printed).endswith("run: pip install 'unsway[xgboost]'")
+    assert " ".join(printed).endswith("run: pip install 'unsway[xgboost-cpu]'")

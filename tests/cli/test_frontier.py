@@ -52,7 +52,8 @@ def test_a_file_becomes_table_figure_models_and_choice(file, tmp_path):
     result = run(file, tmp_path / "out", *LOGISTIC, "--max-accuracy-loss", "1")
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
-        "about.json", "chosen", "frontier.csv", "frontier.svg", "models", "sweep.json"
+        "about.json", "chosen", "frontier.csv", "frontier.html", "frontier.svg", "models",
+        "sweep.json",
     }  # fmt: skip
     table = pd.read_csv(tmp_path / "out" / "frontier.csv")
     assert list(table["part"]) == ["train", "validation", "test"] * 3

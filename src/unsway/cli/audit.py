@@ -21,14 +21,12 @@ from ..rows import Rows
 from .console import note, say, steps
 from .flags import check_column, take_roles
 from .options import RoleFlags
-from .outputs import check_html, check_installed, places
+from .outputs import REPORT_PACKAGES, check_html, check_installed, places
 from .predict import model_columns, predict_table, text_columns
 from .table_files import SUFFIXES, plain_column, read_table, refuse_row_names
 
 #: The prefix of a column of the table that holds scores.
 COLUMN = "column:"
-#: The packages that a report needs.
-REPORT_PACKAGES = ("altair", "jinja2", "vl_convert")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
 from ..models.features import Feature, align, features_of_table, one_hot
 from ..paper.plots import to_bytes
+from ..report import write_frontier_report
 from ..rows import Rows
 from ..sweeps import Choice, Frontier, Point, Store
 from ..sweeps.inputs import check_inputs, check_strengths
@@ -27,7 +28,7 @@ from .console import Steps, note, say, show_table, steps
 from .fit import make_classifier, one_hot_rows
 from .flags import take_roles
 from .options import RoleFlags
-from .outputs import check_installed
+from .outputs import REPORT_PACKAGES, are_installed
 from .table_files import read_table, refuse_row_names, write_table
 
 #: Lines of the printed table at most; frontier.csv has all.
@@ -61,7 +62,6 @@ def frontier(
     seed = model["random_state"]
     title, classifier = make_classifier(strength=0.0, **model)
     chosen = check_strengths(classifier, strengths)
-    check_installed(["matplotlib"], "plot")
     rows, roles = take_roles(read_table(file), flags)
     refuse_row_names(rows.X)
     is_linear = isinstance(classifier, FairLogisticRegression)
@@ -140,13 +140,19 @@ def _finish(found: Frontier, store: Store, quiet: bool, title: str, limits: dict
         fairness = "score_gap"
         note("the direct effect left is not known: the choice goes by the gap of the scores")
     choice = found.select(None if limits else "knee", fairness=fairness, **limits)
+    page = store.path / "frontier.html" if writable and are_installed(REPORT_PACKAGES) else None
     if writable:
-        figure = found.plot(y=fairness, choice=choice).figure
-        write_atomically(store.path / "frontier.svg", to_bytes(figure, "svg"))
         write_folder_atomically(store.path / "chosen", store.model_folder(choice.strength))
+        if are_installed(["matplotlib"]):
+            figure = found.plot(y=fairness, choice=choice).figure
+            write_atomically(store.path / "frontier.svg", to_bytes(figure, "svg"))
+    if page is not None:
+        write_frontier_report(found, page, choice=choice)
     if not quiet:
         _print(found, choice, title)
-        say(f"Table: {store.path / 'frontier.csv'}, figure: {store.path / 'frontier.svg'}")
+        say(f"Table: {store.path / 'frontier.csv'}")
+        if page is not None:
+            say(f"Report, with every strength: {page}")
         say(f"Models: {store.path / 'models'}, the chosen one: {store.path / 'chosen'}")
 
 

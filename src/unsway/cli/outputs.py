@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,19 @@ import click
 from ..extras import load
 from ..files import check_writable
 
+#: What a report is made with.
+REPORT_PACKAGES = ("altair", "jinja2", "vl_convert")
+
 
 def check_installed(packages: Sequence[str], extra: str) -> None:
     """Raise, with the pip line, if a package is missing that writes an output."""
     for package in packages:
         load(package, extra)
+
+
+def are_installed(packages: Sequence[str]) -> bool:
+    """Return whether all of these packages are installed."""
+    return all(find_spec(package) is not None for package in packages)
 
 
 def check_html(output: Path) -> None:

@@ -16,7 +16,7 @@ from .engine import Derivatives, InexactForkError
 
 def xgboost() -> Any:
     """Return the xgboost package, or say how to install it."""
-    return load("xgboost", "xgboost")
+    return load("xgboost", "xgboost-cpu")
 
 
 def training_matrix(
