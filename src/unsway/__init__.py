@@ -23,6 +23,8 @@ _HOMES = {
     "audit": "auditing.audits",
     "adverse_impact": "auditing.impact",
     "compare": "auditing",
+    "decision_flips": "auditing",
+    "swap_sets": "auditing",
     "demographic_parity_difference": "auditing",
     "demographic_parity_ratio": "auditing",
     "equal_opportunity_difference": "auditing",

@@ -112,3 +112,31 @@ def test_thinned_rows_are_the_same_for_every_model(people, scores):
         **MODELS,
     )
     assert part.left["labels"].estimate > part.left["fair"].estimate
+
+
+def test_a_model_is_not_inferior_if_the_whole_interval_is_within_the_margin(people, scores):
+    given = {"sensitive_features": people.z, "n_bootstrap": 60}
+    found = compare(people.y, scores, margins={"auc": 0.05, "log_loss": 0.0}, **given)
+    results = {(each.model, each.metric): each for each in found.non_inferiority}
+    assert results["near", "auc"].holds
+    entry = found.differences["near"].entries
+    auc = next(each for key, each in entry.items() if key[:2] == ("auc", "overall"))
+    assert results["near", "auc"].difference == auc
+    assert results["near", "log_loss"].holds == (results["near", "log_loss"].difference.high < 0)
+    assert "by more than 0.05" in str(found)
+    assert found.to_dict()["margins"] == {"auc": 0.05, "log_loss": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("margins", "n_bootstrap", "message"),
+    [
+        ({"auc": -0.1}, 10, "margins\\['auc'\\] must be"),
+        ({"gain": 0.1}, 10, "unknown metric 'gain'"),
+        ({"auc": 0.1}, 0, "n_bootstrap must be at least 2"),
+    ],
+)
+def test_bad_margins_are_refused(people, scores, margins, n_bootstrap, message):
+    with pytest.raises(ValueError, match=message):
+        compare(
+            people.y, scores, sensitive_features=people.z, margins=margins, n_bootstrap=n_bootstrap
+        )

@@ -4,6 +4,7 @@ from .audits import Audit, audit
 from .causal import CausalAudit
 from .comparisons import Comparison, compare
 from .fair_loss import FairLogLoss, fair_log_loss
+from .flips import Flips, decision_flips
 from .group_curves import GroupCurves, calibration_by_group, roc_by_group
 from .group_metrics import (
     demographic_parity_difference,
@@ -26,6 +27,7 @@ from .impact_metrics import (
     somers_d,
     standardised_mean_difference,
 )
+from .non_inferiority import NonInferiority
 from .number_metrics import (
     actual_over_expected,
     actual_over_expected_difference,
@@ -34,6 +36,7 @@ from .number_metrics import (
     mean_deviance,
 )
 from .number_tables import DecileTable, DoubleLift, double_lift
+from .swaps import SwapSets, swap_sets
 from .tables import Calibration, MetricTable, Table
 
 __all__ = [
@@ -45,9 +48,12 @@ __all__ = [
     "DecileTable",
     "DoubleLift",
     "FairLogLoss",
+    "Flips",
     "GroupCurves",
     "HiringTable",
     "MetricTable",
+    "NonInferiority",
+    "SwapSets",
     "Table",
     "actual_over_expected",
     "actual_over_expected_difference",
@@ -57,6 +63,7 @@ __all__ = [
     "audit",
     "calibration_by_group",
     "compare",
+    "decision_flips",
     "demographic_parity_difference",
     "demographic_parity_ratio",
     "deviance_explained",
@@ -77,4 +84,5 @@ __all__ = [
     "selection_shortfall",
     "somers_d",
     "standardised_mean_difference",
+    "swap_sets",
 ]

@@ -21,6 +21,7 @@ from .causal import why_no_effects
 from .evidence import Evidence, from_parts, name_groups
 from .inputs import MARGIN, Settings, check_rows, name_favourable
 from .metrics import estimates
+from .non_inferiority import NonInferiority, check_margins, judge_margins
 from .notebook import comparison_charts
 from .tables import Measured, MetricTable, Table, measure_model, short, show, text_table
 from .verdict import Decision, decide
@@ -59,6 +60,8 @@ class Comparison(Tabular):
     settings : mapping
     decisions : mapping of str to Decision, or None
         What is claimed of the direct effect in each model's scores; None without X.
+    margins : mapping of str to float
+        The loss of each metric that is accepted, named before the models were measured.
     """
 
     models: Mapping[str, MetricTable]
@@ -68,11 +71,17 @@ class Comparison(Tabular):
     missing: str | None
     settings: Mapping[str, Any] = field(default_factory=dict)
     decisions: Mapping[str, Decision] | None = None
+    margins: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def reference(self) -> str:
         """The model the others are compared with."""
         return next(iter(self.models))
+
+    @property
+    def non_inferiority(self) -> tuple[NonInferiority, ...]:
+        """Whether each model is not worse than the reference by more than each margin."""
+        return judge_margins(self.differences, self.reference, self.margins)
 
     def _columns(self) -> Mapping[str, Any]:
         return self.table.columns
@@ -112,6 +121,9 @@ class Comparison(Tabular):
             "missing": self.missing,
             "settings": self.settings,
         }
+        if self.margins:
+            found["margins"] = dict(self.margins)
+            found["non_inferiority"] = [each.to_dict() for each in self.non_inferiority]
         return dict(plain(found))
 
     def to_json(self) -> str:
@@ -145,6 +157,7 @@ class Comparison(Tabular):
         labels = [short(name, 20) for name in self.models]
         heads = [f"{label} − {labels[0]}" for label in labels[1:]]
         lines = text_table(("", *labels, *heads), rows)
+        lines += map(str, self.non_inferiority)
         note = [] if self.missing is None else [f"Without the direct effect left: {self.missing}."]
         claims = self.decisions or {}
         said = [f"{short(name, 20)}: {each.headline}." for name, each in claims.items()]
@@ -173,6 +186,7 @@ def compare(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    margins: Mapping[str, float] | None = None,
     **effect_options: Any,
 ) -> Comparison:
     """Compare models' scores of the same rows with the first of them.
@@ -191,6 +205,10 @@ def compare(
         As in `audit`. Without resamples, only the direct effect left has intervals.
     calibration_bins, calibration_strategy, max_rows_for_effects, random_state, n_jobs, progress
         As in `audit`.
+    margins : mapping of str to float, default=None
+        By metric, such as ``{"auc": 0.01}``, by how much a model may be worse than the reference.
+        ``non_inferiority`` of the result says whether the interval is within the margin. Name the
+        margins before you look at the models.
     **effect_options
         Passed to `estimate_effects`, for the effects of z on the labels.
 
@@ -213,6 +231,9 @@ def compare(
     """
     if not isinstance(y_pred, Mapping) or len(y_pred) < 2:
         raise ValueError("y_pred must map at least two models' names to their scores")
+    margins = check_margins(margins)
+    if margins and n_bootstrap == 0:
+        raise ValueError("margins are judged by intervals; n_bootstrap must be at least 2")
     settings = Settings.check(
         threshold,
         calibration_bins=calibration_bins,
@@ -242,7 +263,8 @@ def compare(
         name: measure_model(p, rows, settings, progress if name == list(named)[-1] else None)
         for name, p in named.items()
     }
-    return comparison(measured, rows, settings, left, missing, decisions)
+    found = comparison(measured, rows, settings, left, missing, decisions)
+    return replace(found, margins=margins)
 
 
 def decide_each(

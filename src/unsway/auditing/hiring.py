@@ -25,7 +25,7 @@ from ..frames import Tabular, plain
 from .impact_estimates import rate_above, ratio_of, two_rates_test, wilson
 from .impact_measures import median_split
 from .numbers import number
-from .scored import ENDS, Decision, Levels, Scored, decide_by_rate, decide_by_threshold
+from .scored import ENDS, Approval, Levels, Scored, decide_by_rate, decide_by_threshold
 from .tables import short, text_table
 
 #: Text that stands for a value that is not known.
@@ -188,7 +188,7 @@ def hiring_table(
     )
 
 
-def _decide(people: Scored, threshold: float | None, rate: float | None) -> Decision:
+def _decide(people: Scored, threshold: float | None, rate: float | None) -> Approval:
     if threshold is not None:
         return decide_by_threshold(people, check_number(threshold, "threshold"))
     if rate is not None:
@@ -235,7 +235,7 @@ def _cells(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], Mask]:
 
 def _section(
     people: Scored,
-    decision: Decision,
+    decision: Approval,
     title: str,
     labels: NDArray[Any],
     known: Mask,
@@ -274,7 +274,7 @@ def _ratio(rate: Mean, best: Mean, confidence: float, *, same: bool) -> Estimate
     return Estimate(1.0, 0.0, 1.0, 1.0) if same else ratio_of(rate, best, confidence)
 
 
-def _test(decision: Decision, own: Floats, best: Floats) -> float:
+def _test(decision: Approval, own: Floats, best: Floats) -> float:
     rows = np.flatnonzero((own > 0) | (best > 0))
     levels = Levels(codes=(own[rows] > 0).astype(np.intp), names=("best", "own"))
     pair = Scored(scores=np.zeros(len(rows)), levels=levels)

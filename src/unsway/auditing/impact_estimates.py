@@ -15,7 +15,7 @@ from scipy import stats
 from .._typing import Floats, Index, Mask
 from ..effects.estimate import Estimate
 from ..effects.influence import Mean
-from .scored import Decision, Scored
+from .scored import Approval, Scored
 
 #: Below this expected number of people in a cell, Fisher's exact test takes the place of χ².
 FEWEST_EXPECTED = 5
@@ -31,7 +31,7 @@ class PValue:
     name: str
 
 
-def rate_above(people: Scored, decision: Decision, inside: Floats) -> Mean:
+def rate_above(people: Scored, decision: Approval, inside: Floats) -> Mean:
     """Return the share of some rows that is approved; ``inside`` are their weights, 0 elsewhere.
 
     Where the cut c is such that a fixed share of everyone is above it, a row above it moves the cut
@@ -48,7 +48,7 @@ def rate_above(people: Scored, decision: Decision, inside: Floats) -> Mean:
     return Mean(rate.value, rate.influence - ratio * overall.influence)
 
 
-def _nearest(people: Scored, decision: Decision) -> Index:
+def _nearest(people: Scored, decision: Approval) -> Index:
     """Return the positions of the rows on both sides of a cut that are nearest to it in rank."""
     order = np.argsort(people.oriented, kind="stable")
     cut = len(order) - int(decision.approved.sum())
@@ -56,7 +56,7 @@ def _nearest(people: Scored, decision: Decision) -> Index:
     return order[max(0, cut - width) : cut + width]
 
 
-def _stands_on_ties(people: Scored, decision: Decision) -> bool:
+def _stands_on_ties(people: Scored, decision: Approval) -> bool:
     """Return whether so many rows share the score at the cut that resampling would not move it."""
     lowest = people.oriented[decision.approved].min()
     tied = float(people.w[people.oriented == lowest].sum() / people.w.sum())

@@ -28,7 +28,7 @@ from .impact_estimates import (
     wald,
     wilson,
 )
-from .scored import Decision, Scored
+from .scored import Approval, Scored
 
 #: A ratio of selection rates below this is flagged, after the Uniform Guidelines of 1978.
 FOUR_FIFTHS = 0.8
@@ -151,7 +151,7 @@ class _Measured(NamedTuple):
     test: PValue | None = None
 
 
-def findings_of(part: Part, decisions: Sequence[Decision], confidence: float) -> list[Finding]:
+def findings_of(part: Part, decisions: Sequence[Approval], confidence: float) -> list[Finding]:
     """Return the findings of a segment; none if it has no row of the reference."""
     levels = part.people.levels
     counts = np.bincount(part.people.levels.codes, part.people.w > 0, len(levels.names))
@@ -179,7 +179,7 @@ def findings_of(part: Part, decisions: Sequence[Decision], confidence: float) ->
 
 
 def _of_decisions(
-    part: Part, decision: Decision, level: int, confidence: float
+    part: Part, decision: Approval, level: int, confidence: float
 ) -> Iterator[_Measured]:
     """Yield selection rate, and for a level that is not the reference what it is compared with."""
     rate, reference = _rates(part, decision, level)
@@ -194,7 +194,7 @@ def _of_decisions(
     yield _Measured("shortfall", normal(gap * -people, confidence))
 
 
-def _of_median(part: Part, median: Decision, level: int, confidence: float) -> Iterator[_Measured]:
+def _of_median(part: Part, median: Approval, level: int, confidence: float) -> Iterator[_Measured]:
     """Yield the scoring rate, and its ratio to that of the reference."""
     rate, reference = _rates(part, median, level)
     yield _Measured("scoring_rate", wilson(rate, _count(part, level), confidence))
@@ -203,7 +203,7 @@ def _of_median(part: Part, median: Decision, level: int, confidence: float) -> I
         yield _Measured("scoring_rate_ratio", ratio_of(rate, reference, confidence), test)
 
 
-def _rates(part: Part, decision: Decision, level: int) -> tuple[Mean, Mean]:
+def _rates(part: Part, decision: Approval, level: int) -> tuple[Mean, Mean]:
     own, other = (
         rate_above(part.everyone, decision, part.inside(each))
         for each in (level, part.people.levels.reference)
@@ -270,7 +270,7 @@ def _goods_and_bads(people: Scored, level: int) -> tuple[Floats, Floats] | None:
     return (ones, zeros) if ones.any() and zeros.any() else None
 
 
-def median_split(people: Scored) -> Decision:
+def median_split(people: Scored) -> Approval:
     """Return who is on the approved side of the median score of all rows.
 
     Examples
@@ -289,7 +289,7 @@ def median_split(people: Scored) -> Decision:
     above = people.oriented > middle
     share = float(np.average(above, weights=people.w))
     sign = 1 if people.approve == "high" else -1
-    return Decision(
+    return Approval(
         rule="", cut=float(sign * middle), approved=above, share=share, estimated=bool(above.any())
     )
 

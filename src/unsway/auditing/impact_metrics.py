@@ -15,7 +15,7 @@ from .._typing import Floats
 from ..checks import check_choice, check_length, check_number, check_weights, read_numbers
 from .impact_estimates import gini, separation, standardised_difference
 from .impact_measures import median_split
-from .scored import ENDS, Decision, Levels, Scored, decide_by_rate, decide_by_threshold
+from .scored import ENDS, Approval, Levels, Scored, decide_by_rate, decide_by_threshold
 
 
 def adverse_impact_ratio(
@@ -214,13 +214,13 @@ def _people(
     )  # fmt: skip
 
 
-def _decide(people: Scored, threshold: float, rate: float | None) -> Decision:
+def _decide(people: Scored, threshold: float, rate: float | None) -> Approval:
     if rate is None:
         return decide_by_threshold(people, check_number(threshold, "threshold"))
     return decide_by_rate(people, check_number(rate, "approval_rate", above=0, below=1))
 
 
-def _rates(people: Scored, decision: Decision) -> Floats:
+def _rates(people: Scored, decision: Approval) -> Floats:
     return np.array(
         [
             np.average(decision.approved, weights=people.inside(level))

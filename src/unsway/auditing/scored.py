@@ -208,7 +208,7 @@ def _check_weighed(levels: Levels, weights: Floats | None) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Decision:
+class Approval:
     """Who is approved by one rule.
 
     Parameters
@@ -231,17 +231,17 @@ class Decision:
     estimated: bool = False
 
 
-def decide_by_threshold(people: Scored, threshold: float) -> Decision:
+def decide_by_threshold(people: Scored, threshold: float) -> Approval:
     """Approve whoever scores above a threshold, or under it where low scores are approved."""
     sign = 1 if people.approve == "high" else -1
     approved = people.oriented > sign * threshold
     share = float(np.average(approved, weights=people.w))
-    return Decision(
+    return Approval(
         rule=f"threshold {threshold:g}", cut=float(threshold), approved=approved, share=share
     )
 
 
-def decide_by_rate(people: Scored, rate: float, name: str = "approval rate") -> Decision:
+def decide_by_rate(people: Scored, rate: float, name: str = "approval rate") -> Approval:
     """Approve the share of the people nearest to a rate; equal scores are decided alike.
 
     Examples
@@ -259,7 +259,7 @@ def decide_by_rate(people: Scored, rate: float, name: str = "approval rate") -> 
     cut = float((values[lowest - 1] + values[lowest]) / 2)
     approved = people.oriented >= values[lowest]
     sign = 1 if people.approve == "high" else -1
-    return Decision(
+    return Approval(
         rule=f"{name} {rate:g}",
         cut=sign * cut,
         approved=approved,
@@ -270,7 +270,7 @@ def decide_by_rate(people: Scored, rate: float, name: str = "approval rate") -> 
 
 def decisions_of(
     people: Scored, threshold: Any, approval_rate: Any, quantiles: int | None
-) -> tuple[Decision, ...]:
+) -> tuple[Approval, ...]:
     """Return the decisions by every rule a user named; a threshold of .5 where none is."""
     if threshold is None and approval_rate is None and quantiles is None:
         threshold = 0.5
