@@ -40,6 +40,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/boosting.py
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/cost.py
+	$(BIN)/python benchmarks/dask_fits.py
 	$(BIN)/python benchmarks/worlds.py
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/combination.py
