@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import multiprocessing
 import os
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -140,17 +140,25 @@ def tasks(done: Iterable[Records], kinds: Iterable[str]) -> Iterator[Task]:
     yield from (task for *_, task in sorted(found, key=lambda each: each[:2]))
 
 
-@cache
-def _truth(world: str) -> Truth:
-    return truth_of(world)
+def read_truths(folder: Path) -> dict[str, Truth]:
+    """Return the truth of every world, computed once and kept in the folder."""
+    path = folder / "truths.json"
+    if path.exists():
+        return {name: Truth(**each) for name, each in json.loads(path.read_text()).items()}
+    found = {world: truth_of(world) for world in WORLDS}
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({name: asdict(each) for name, each in found.items()}, indent=1))
+    return found
 
 
 _STOP = 0.0
+_TRUTHS: dict[str, Truth] = {}
 
 
-def _start(stop: float) -> None:
+def _start(stop: float, truths: dict[str, Truth]) -> None:
     global _STOP
     _STOP = stop
+    _TRUTHS.update(truths)
     warnings.simplefilter("ignore")  # poor overlap is the point of many worlds
 
 
@@ -161,7 +169,7 @@ def run_task(task: Task) -> tuple[Task, Floats] | None:
         if time.time() > _STOP:
             break
         try:
-            rows.append(replicate(task.world, kind.n_rows, draw, kind.models, _truth(task.world)))
+            rows.append(replicate(task.world, kind.n_rows, draw, kind.models, _TRUTHS[task.world]))
         except ValueError as error:
             rows.append(refused(error))
         done.append(draw)
@@ -173,6 +181,7 @@ def run_task(task: Task) -> tuple[Task, Floats] | None:
 def run(folder: Path, others: Iterable[Path], jobs: int, minutes: float, kinds: set[str]) -> None:
     """Measure what is missing for so many minutes, and write it to the folder."""
     stop, mine, elsewhere = time.time() + 60 * minutes, Records(), Records()
+    truths = read_truths(folder)
     mine.read(folder)
     for other in others:
         elsewhere.read(other)
@@ -182,7 +191,7 @@ def run(folder: Path, others: Iterable[Path], jobs: int, minutes: float, kinds: 
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"  # of the processes, which import NumPy after this
     context = multiprocessing.get_context("forkserver")
-    with context.Pool(jobs, _start, (stop,)) as pool:
+    with context.Pool(jobs, _start, (stop, truths)) as pool:
         for found in pool.imap_unordered(run_task, waiting):
             if found is None:
                 continue
@@ -225,7 +234,7 @@ def main() -> None:
     found = Records()
     for each in [*given.records, *([folder] if folder.exists() else [])]:
         found.read(each)
-    truths = {world: _truth(world) for world in WORLDS}
+    truths = read_truths(given.records[0] if given.records else folder)
     write_page(Path(__file__).with_suffix(".md"), KINDS, found, truths, MARGIN)
 
 

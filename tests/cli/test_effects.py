@@ -202,7 +202,7 @@ def test_methods_without_models_of_the_target_skip_the_mean_field(method, curve,
     width = (found["direct_reference"]["high"] - found["direct_reference"]["low"]) / found[
         "direct_reference"
     ]["se"]
-    assert width == pytest.approx(2 * 1.28155, rel=1e-4)
+    assert 2 * 1.28155 < width < 2.6  # of a t distribution
 
 
 def test_weights_count(place, tmp_path):

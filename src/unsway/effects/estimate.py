@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy import stats
+from scipy import special, stats
 
 from .._typing import Floats, Index
 from ..checks import check_integer, check_number
@@ -37,8 +37,8 @@ class Estimate:
         cls, estimate: float, se: float, confidence: float = 0.95, *, dof: float | None = None
     ) -> Self:
         """Return the estimate with the interval of a normal, or of a t distribution with `dof`."""
-        distribution = stats.norm if dof is None else stats.t(dof)
-        half = float(distribution.ppf(0.5 + confidence / 2)) * se
+        share = 0.5 + confidence / 2
+        half = float(special.ndtri(share) if dof is None else special.stdtrit(dof, share)) * se
         return cls(float(estimate), float(se), float(estimate - half), float(estimate + half))
 
     def __neg__(self) -> Estimate:

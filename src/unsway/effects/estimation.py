@@ -240,7 +240,7 @@ def _estimator(method: str, outcome_degree: int, effect_degree: int, basis: str)
     if method == "surrogate":
         degrees: dict[str, Any] = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
         return partial(surrogate_effects, **degrees, basis=basis)
-    return weighting if method == "weighting" else doubly_robust
+    return weighting if method == "weighting" else partial(doubly_robust, models_known=False)
 
 
 def check_rows(
@@ -297,10 +297,10 @@ def _refit(cross_fit: CrossFit, estimator: Estimator, rows: Rows, chosen: Index)
 def _intervals(
     effects: Effect, replicates: Floats | None, confidence: float
 ) -> dict[str, Estimate]:
-    """Return estimates with normal intervals, standard errors from influence or replicates."""
-    errors = [mean.se for mean in effects.values()]
-    if replicates is not None:
-        errors = np.std(replicates, axis=0, ddof=1).tolist()
+    """Return estimates with intervals from influence functions or from replicates."""
+    if replicates is None:
+        return {name: mean.interval(confidence) for name, mean in effects.items()}
+    errors = np.std(replicates, axis=0, ddof=1).tolist()
     return {
         name: Estimate.normal(mean.value, error, confidence)
         for (name, mean), error in zip(effects.items(), errors, strict=True)

@@ -198,7 +198,7 @@ def _share(
     blind = Mean(1.0, np.zeros(len(scores)))
     if np.ptp(scores) == 0:
         return None, blind, "every score is the same"
-    held = Estimate.normal(direct.value, direct.se)
+    held = direct.interval()
     if held.low <= 0 <= held.high:
         return None, blind, NO_EFFECT
     found = pass_through(equations, confidence)
@@ -246,4 +246,4 @@ def _calibration(scores: Floats, y: Floats, weights: Floats, confidence: float) 
 
 
 def _estimate(found: Mean, confidence: float) -> Estimate:
-    return Estimate.normal(found.value, found.se, confidence)
+    return found.interval(confidence)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats, Index
+from .estimate import Estimate
+from .model_noise import ModelNoise
 from .nuisance import Nuisances
 from .surrogate import SurrogateDesign
 
@@ -29,6 +31,9 @@ MEANINGS = {
 }
 
 EFFECTS = tuple(MEANINGS)
+
+#: A t distribution with so many degrees of freedom is normal.
+_MOST_DEGREES = 1e6
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,15 @@ class Mean:
     def __mul__(self, factor: float) -> Mean:
         return Mean(self.value * factor, self.influence * factor)
 
+    def with_noise(self, influence: Floats) -> Mean:
+        """Return the same mean on which rows have this influence too, if that raises its variance.
+
+        Models that are not calibrated as `ModelNoise` takes them for may make it larger, never
+        smaller.
+        """
+        moved = Mean(self.value, self.influence + influence)
+        return moved if moved.se > self.se else self
+
     def times(self, other: Mean) -> Mean:
         """Return the product of two estimates."""
         moved = self.value * other.influence + other.value * self.influence
@@ -72,6 +86,14 @@ class Mean:
     def standard_error(self, clusters: Index | None = None) -> float:
         """Return the standard error; rows of one cluster may depend on each other."""
         return float(np.sqrt(covariance(self.influence[:, None], clusters)[0, 0]))
+
+    def interval(self, confidence: float = 0.95, clusters: Index | None = None) -> Estimate:
+        """Return the estimate with the interval of a t distribution.
+
+        Its degrees of freedom are those of the variance: few where few rows decide it.
+        """
+        dof = degrees_of_freedom(self.influence, clusters)
+        return Estimate.normal(self.value, self.standard_error(clusters), confidence, dof=dof)
 
 
 def covariance(influence: Floats, clusters: Index | None = None) -> Floats:
@@ -94,6 +116,38 @@ def covariance(influence: Floats, clusters: Index | None = None) -> Floats:
     return np.asarray(factor * (influence.T @ influence) / n_rows**2)
 
 
+def degrees_of_freedom(influence: Floats, clusters: Index | None = None) -> float:
+    """Return the degrees of freedom of the variance of a mean, from each row's influence on it.
+
+    They are those of the χ² distribution with the same coefficient of variation, 2V²/Var(V) as in
+    Satterthwaite's approximation: with V = Σφ² over n rows, or over n clusters' sums of φ::
+
+        2·(Σφ²)² / (Σφ⁴ − (Σφ²)²/n)
+
+    n for normal φ; few where few rows with large weights make up the sum, at least 1.
+
+    References
+    ----------
+    Satterthwaite (1946), Biometrics Bulletin 2(6), 110–114.
+
+    Examples
+    --------
+    >>> few = np.r_[np.zeros(98), 1.0, -1.0]  # two of a hundred rows decide all
+    >>> round(degrees_of_freedom(few), 2)
+    4.08
+    >>> degrees_of_freedom(np.tile([1.0, -1.0], 50))
+    1000000.0
+    """
+    if clusters is not None:
+        influence = np.asarray(np.bincount(clusters, influence), dtype=np.float64)
+    squares = influence**2
+    total = float(squares.sum())
+    spread = float(squares @ squares) - total**2 / len(squares)
+    if spread <= total**2 * 2 / _MOST_DEGREES:
+        return _MOST_DEGREES
+    return max(1.0, 2 * total**2 / spread)
+
+
 def gap(values: Floats, z: Floats, weights: Floats) -> Mean:
     """Return E[values|z=1] − E[values|z=0]."""
     return Mean.average(values, weights * z) - Mean.average(values, weights * (1 - z))
@@ -106,12 +160,15 @@ Effect = dict[str, Mean]
 Estimator = Callable[[Floats, Floats, Floats, Nuisances], Effect]
 
 
-def doubly_robust(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Effect:
+def doubly_robust(
+    y: Floats, z: Floats, weights: Floats, nuisances: Nuisances, *, models_known: bool = True
+) -> Effect:
     """Return the one-step estimates, right if either the propensity or the outcome models are.
 
     m(z,z') has φ = 1(Z=z)/P(z')·π_z'/π_z·(y−μ_z) + 1(Z=z')/P(z')·μ_z, and E[CDE] the augmented
     inverse-propensity score. The overlap-weighted effect is the residual regression
-    Σ(z−b)(y−m)/Σ(z−b)², which needs no division by b.
+    Σ(z−b)(y−m)/Σ(z−b)², which needs no division by b. Unless the outcome models are known, their
+    noise is part of the influence functions; see `ModelNoise`.
     """
     b, (mu0, mu1) = nuisances.propensity, nuisances.outcome.T
     odds, zero, one = b / (1 - b), weights * (1 - z), weights * z
@@ -120,6 +177,16 @@ def doubly_robust(y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -
     m10 = Mean.of(one / odds * (y - mu1) + zero * mu1, zero)
     everyone = Mean.average(augmented_effect(y, z, nuisances), weights)
     overlap = Mean.of(weights * residual * (y - nuisances.mean), weights * residual**2)
+    if not models_known:
+        noise = ModelNoise.of(y, z, weights, nuisances)
+        m01 = m01.with_noise(noise.influence(0, one, zero * odds) / one.mean())
+        m10 = m10.with_noise(noise.influence(1, zero, one / odds) / zero.mean())
+        everyone = everyone.with_noise(
+            noise.influence(1, weights, one / b) - noise.influence(0, weights, zero / (1 - b))
+        )
+        lean = weights * residual  # m̂ = b·μ₁ + (1−b)·μ₀ is made of both models
+        of_mean = noise.influence(1, 0.0, lean * b) + noise.influence(0, 0.0, lean * (1 - b))
+        overlap = overlap.with_noise(of_mean / float(np.mean(lean * residual)))
     return contrasts(y, z, weights, m01, m10, everyone, overlap)
 
 

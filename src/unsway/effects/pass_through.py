@@ -191,7 +191,7 @@ def _not_refuted(
     """
     grid = np.sort(np.append(_GRID, kappa))
     slopes = _slopes(
-        lambda values: _at(np.broadcast_to(values, (len(grid), len(values))), grid)[2],
+        lambda values: _at(values[..., None, :], grid)[2],
         equations.values,
         _scale(equations.influence),
     )
@@ -222,13 +222,13 @@ def _scale(influence: Floats) -> Floats:
 
 
 def _slopes(function: Callable[[Floats], Floats], at: Floats, scale: Floats) -> Floats:
-    """Return the slopes of a function in each of its arguments, by central differences."""
-    found = []
-    for place, unit in enumerate(scale):
-        step = np.zeros_like(at)
-        step[place] = _STEP * unit
-        found.append((function(at + step) - function(at - step)) / (2 * _STEP * unit))
-    return np.array(found)
+    """Return the slopes of a function in each of its arguments, by central differences.
+
+    The function takes several lines of arguments at once.
+    """
+    steps = _STEP * np.diag(scale)
+    change = np.asarray(function(at + steps) - function(at - steps))
+    return change / (2 * _STEP * scale).reshape(-1, *[1] * (change.ndim - 1))
 
 
 def _slope(function: Callable[[float], Floats], at: float) -> float:

@@ -154,13 +154,14 @@ class Effects(Tabular):
         """
         p, rows = self._scores(y_pred), self._rows
         left = _gap(p, rows) - self._means["explained"]
-        se = left.se
-        if self._replicates is not None:  # the same resamples for the gap
-            seed = self.settings["random_state"]
-            draws = (resample(rows.z, seed, k) for k in range(len(self._replicates)))
-            gaps = [_gap(p[drawn], rows.take(drawn)).value for drawn in draws]
-            se = float(np.std(gaps - self._replicates, ddof=1))
-        return Estimate.normal(left.value, se, self.settings["confidence"])
+        confidence, seed = self.settings["confidence"], self.settings["random_state"]
+        if self._replicates is None:
+            return left.interval(confidence)
+        # the same resamples for the gap
+        draws = (resample(rows.z, seed, k) for k in range(len(self._replicates)))
+        gaps = [_gap(p[drawn], rows.take(drawn)).value for drawn in draws]
+        se = float(np.std(gaps - self._replicates, ddof=1))
+        return Estimate.normal(left.value, se, confidence)
 
     def gap_parts(self, y_pred: Any) -> GapParts:
         """Return where the gap of a model's scores comes from, and their pass-through.
