@@ -83,6 +83,7 @@ _HOMES = {
     "lightgbm_objective": "models.objectives",
     "xgboost_objective": "models.objectives",
     "FairDaskXGBClassifier": "distributed.dask",
+    "FairDaskXGBRegressor": "distributed.dask_regressor",
     "Frontier": "sweeps.result",
     "frontier": "sweeps.sweep",
     "seek_strength": "sweeps.search",

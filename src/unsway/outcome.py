@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
-from ._typing import Floats
+from ._typing import Floats, Reduce
 from .checks import check_choice, check_length, distinct_values, read_column, read_numbers
 from .core import Gamma, LogLoss, Loss, MultinomialLogLoss, Poisson, SquaredError, Tweedie
 from .groups import check_values_present
@@ -232,8 +232,16 @@ class Outcome:
         """Return numbers as given in these units."""
         return replace(self, values=(self.values - origin) / unit, origin=origin, unit=unit)
 
-    def spread(self, weights: Floats | None) -> float:
-        """Return the standard deviation of the numbers, 1 if they are all alike."""
+    def spread(self, weights: Floats | None, reduce: Reduce | None = None) -> float:
+        """Return the standard deviation of the numbers, 1 if they are all alike.
+
+        Where the rows are spread over workers, ``reduce`` sums over all of them.
+        """
+        if reduce is not None:
+            w = np.ones(len(self)) if weights is None else weights
+            total, sums = reduce(np.array([w.sum(), w @ self.values]))
+            squares = reduce(np.array([w @ (self.values - sums / total) ** 2]))[0]
+            return float(np.sqrt(squares / total)) or 1.0
         mean = np.average(self.values, weights=weights)
         return float(np.sqrt(np.average((self.values - mean) ** 2, weights=weights))) or 1.0
 

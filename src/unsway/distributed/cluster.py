@@ -16,15 +16,14 @@ import numpy as np
 
 from ..core import Losses, Step
 from ..extras import load
-from ..models.xgboost import FairXGBClassifier
 from .collective import is_collective_failure
 from .nuisances import NuisanceSettings
 from .rows import Part
 from .tracker import start_tracker
-from .worker import Faults, fit_here
+from .worker import Faults, Model, fit_here
 
-#: The columns of a partition; the last one is optional.
-ROLES = ("X", "y", "sensitive_features", "sample_weight")
+#: The columns of a partition; the last two are optional, and an exposure comes with weights.
+ROLES = ("X", "y", "sensitive_features", "sample_weight", "exposure")
 
 _POLL_SECONDS = 0.05
 _LOOK_SECONDS = 0.5  # between two checks of which workers are connected
@@ -74,12 +73,12 @@ class Partitions:
 class Job:
     """One training: the settings and the partitions."""
 
-    model: FairXGBClassifier
+    model: Model
     nuisances: NuisanceSettings | None
     faults: Faults
     partitions: Partitions
 
-    def run(self, client: Any, on_step: Callable[[Step], None] | None) -> FairXGBClassifier:
+    def run(self, client: Any, on_step: Callable[[Step], None] | None) -> Any:
         """Run one task per worker, and return the model of one of them."""
         distributed = load("distributed", "dask")
         held = self.partitions.by_worker(client)
@@ -119,13 +118,13 @@ class Job:
 
 
 def _fit_on_worker(
-    fit: Callable[..., FairXGBClassifier],
-    model: FairXGBClassifier,
+    fit: Callable[..., Any],
+    model: Model,
     topic: str | None,
     arguments: Mapping[str, Any],
     train: list[list[Any]],
     evaluation: list[list[Any]] | None,
-) -> tuple[FairXGBClassifier, list[tuple[str, type[Warning]]]]:
+) -> tuple[Any, list[tuple[str, type[Warning]]]]:
     """Train inside a worker; return the model, and the warnings for the client."""
     worker = load("distributed", "dask").get_worker()
     if model.n_jobs is None:

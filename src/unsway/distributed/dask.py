@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,84 @@ from ..models.boosting import check_booster, on_step
 from ..models.xgboost import FairXGBClassifier
 from .cluster import ROLES, Job, Partitions, WorkerLostError, wait_for_a_worker, workers_of
 from .nuisances import NuisanceSettings
-from .worker import Faults
+from .worker import Faults, Model
 
 
-class FairDaskXGBClassifier(BaseEstimator):
+class DaskBooster(BaseEstimator):
+    """A booster on Dask collections; ``plain`` is the estimator that it trains."""
+
+    plain: ClassVar[type[Model]]
+
+    model_: Any
+    client: Any
+    nuisances: NuisanceSettings | None
+    checkpoint: str | Path | None
+    checkpoint_every: int
+    max_restarts: int
+    callback: Callable[[Step], None] | None
+    progress: bool
+    n_jobs: int | None
+
+    def __getattr__(self, name: str) -> Any:
+        learned = name.endswith("_") and not name.startswith("_")
+        if learned and "model_" in self.__dict__:
+            return getattr(self.model_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "client": None}  # a connection cannot be stored
+
+    def _plain_model(self) -> Model:
+        names = self.plain().get_params(deep=False)
+        return self.plain(**{name: getattr(self, name) for name in names})
+
+    def _train(self, given: Sequence[Any], evaluation: Sequence[Any] | None) -> None:
+        """Check settings and collections, train on the workers, and keep the model."""
+        model = self._plain_model()
+        check_booster(model)
+        faults = Faults(self.checkpoint, self.checkpoint_every)
+        client, kind = self._client(), self.plain.__name__
+        rows = _collections(given, "", kind)
+        other = None if evaluation is None else _collections(evaluation, " of eval_set", kind)
+        partitions = Partitions.of(client, rows, other)
+        job = Job(model, self.nuisances, faults, partitions)
+        self.model_, self.n_restarts_ = self._run(client, job)
+
+    def _client(self) -> Any:
+        """Return the client, or say that there is none or that it has no workers."""
+        distributed = load("distributed", "dask")
+        if self.client is not None and not isinstance(self.client, distributed.Client):
+            raise TypeError(f"client must be a distributed.Client; got {type(self.client)!r}")
+        try:
+            client = distributed.get_client() if self.client is None else self.client
+        except ValueError:
+            raise ValueError(
+                "there is no Dask client; make one with distributed.Client(…), or pass client="
+            ) from None
+        if not workers_of(client):
+            raise ValueError("the Dask cluster has no workers; add some first")
+        return client
+
+    def _run(self, client: Any, job: Job) -> tuple[Any, int]:
+        """Train, and start again after the loss of a worker if there is a checkpoint."""
+        restarts = 0
+        while True:
+            try:
+                model = job.run(client, on_step(self._plain_model()))
+                break
+            except WorkerLostError:
+                if self.checkpoint is None or restarts >= self.max_restarts:
+                    raise
+                restarts += 1
+                wait_for_a_worker(client)
+        if self.progress:
+            print(file=sys.stderr)
+        model.callback, model.progress = self.callback, self.progress
+        model.n_jobs = self.n_jobs
+        return model, restarts
+
+
+class FairDaskXGBClassifier(DaskBooster):
     """`FairXGBClassifier` on Dask collections, whose partitions stay on their workers.
 
     Each worker with a partition runs one task under XGBoost's collective. Propensity and outcome
@@ -78,6 +152,8 @@ class FairDaskXGBClassifier(BaseEstimator):
     >>> FairDaskXGBClassifier(strength=0.5)
     FairDaskXGBClassifier(strength=0.5)
     """
+
+    plain = FairXGBClassifier
 
     def __init__(
         self,
@@ -146,15 +222,7 @@ class FairDaskXGBClassifier(BaseEstimator):
         self
             The fitted classifier.
         """
-        model = self._plain_model()
-        check_booster(model)
-        faults = Faults(self.checkpoint, self.checkpoint_every)
-        client = self._client()
-        rows = _collections((X, y, sensitive_features, sample_weight), "")
-        evaluation = _eval_collections(eval_set)
-        partitions = Partitions.of(client, rows, evaluation)
-        job = Job(model, self.nuisances, faults, partitions)
-        self.model_, self.n_restarts_ = self._run(client, job)
+        self._train((X, y, sensitive_features, sample_weight), given_to_stop_by(eval_set, 4))
         return self
 
     def predict_proba(self, X: Any) -> Any:
@@ -163,76 +231,30 @@ class FairDaskXGBClassifier(BaseEstimator):
         The result for a Dask DataFrame is a DataFrame with a column per class, for an Array an
         Array.
         """
-        return _predict_lazily(X, self, "predict_proba")
+        return predict_lazily(X, self, "predict_proba")
 
     def predict(self, X: Any) -> Any:
         """Return the more likely class of each row, lazily for a collection."""
-        return _predict_lazily(X, self, "predict")
+        return predict_lazily(X, self, "predict")
 
     def decision_function(self, X: Any) -> Any:
         """Return the margin of each row, lazily for a collection."""
-        return _predict_lazily(X, self, "decision_function")
-
-    def __getattr__(self, name: str) -> Any:
-        learned = name.endswith("_") and not name.startswith("_")
-        if learned and "model_" in self.__dict__:
-            return getattr(self.model_, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "client": None}  # a connection cannot be stored
-
-    def _plain_model(self) -> FairXGBClassifier:
-        names = FairXGBClassifier().get_params(deep=False)
-        return FairXGBClassifier(**{name: getattr(self, name) for name in names})
-
-    def _client(self) -> Any:
-        """Return the client, or say that there is none or that it has no workers."""
-        distributed = load("distributed", "dask")
-        if self.client is not None and not isinstance(self.client, distributed.Client):
-            raise TypeError(f"client must be a distributed.Client; got {type(self.client)!r}")
-        try:
-            client = distributed.get_client() if self.client is None else self.client
-        except ValueError:
-            raise ValueError(
-                "there is no Dask client; make one with distributed.Client(…), or pass client="
-            ) from None
-        if not workers_of(client):
-            raise ValueError("the Dask cluster has no workers; add some first")
-        return client
-
-    def _run(self, client: Any, job: Job) -> tuple[FairXGBClassifier, int]:
-        """Train, and start again after the loss of a worker if there is a checkpoint."""
-        restarts = 0
-        while True:
-            try:
-                model = job.run(client, on_step(self._plain_model()))
-                break
-            except WorkerLostError:
-                if self.checkpoint is None or restarts >= self.max_restarts:
-                    raise
-                restarts += 1
-                wait_for_a_worker(client)
-        if self.progress:
-            print(file=sys.stderr)
-        model.callback, model.progress = self.callback, self.progress
-        model.n_jobs = self.n_jobs
-        return model, restarts
+        return predict_lazily(X, self, "decision_function")
 
 
-def _collections(given: Sequence[Any], suffix: str) -> tuple[Any, ...]:
-    """Check that all are Dask collections with the same partitions; weights may be absent."""
+def _collections(given: Sequence[Any], suffix: str, kind: str) -> tuple[Any, ...]:
+    """Check that all are Dask collections with the same partitions; the last may be absent."""
     dask = load("dask", "dask")
     valid = []
-    for role, collection in zip(ROLES, given, strict=True):
-        if collection is None and role == "sample_weight":
+    for role, collection in zip(ROLES, given, strict=False):
+        if collection is None and role in ("sample_weight", "exposure"):
             continue
         if collection is None:
             raise TypeError(f"{role}{suffix} is required; pass it by name")
         if not dask.is_dask_collection(collection) or not hasattr(collection, "to_delayed"):
             raise TypeError(
                 f"{role}{suffix} must be a dask DataFrame, Series or Array; got "
-                f"{type(collection)!r}. Tables in memory are for FairXGBClassifier"
+                f"{type(collection)!r}. Tables in memory are for {kind}"
             )
         valid.append(collection)
     if valid[0].ndim != 2:
@@ -257,21 +279,23 @@ def _n_blocks(collection: Any) -> tuple[int, int]:
     return int(rows), int(columns[0]) if columns else 1
 
 
-def _eval_collections(eval_set: Any) -> tuple[Any, ...] | None:
+def given_to_stop_by(eval_set: Any, most: int) -> tuple[Any, ...] | None:
+    """Return a user's ``eval_set`` with None for what is left out, or say what is wrong."""
     if eval_set is None:
         return None
-    if not isinstance(eval_set, tuple) or len(eval_set) not in (3, 4):
+    if not isinstance(eval_set, tuple) or not 3 <= len(eval_set) <= most:
+        more = "" if most == 4 else " and exposure as an optional fifth"
         raise TypeError(
             "eval_set must be a tuple (X, y, sensitive_features), with sample_weight as an "
-            "optional fourth"
+            f"optional fourth{more}"
         )
-    return _collections((*eval_set, None)[:4], " of eval_set")
+    return (*eval_set, None, None)[:most]
 
 
-def _predict_lazily(X: Any, classifier: FairDaskXGBClassifier, method: str) -> Any:
+def predict_lazily(X: Any, estimator: DaskBooster, method: str) -> Any:
     """Apply a method of the model to a table, or to each partition of a collection."""
-    check_is_fitted(classifier, "model_")
-    model = classifier.model_
+    check_is_fitted(estimator, "model_")
+    model = estimator.model_
     if not load("dask", "dask").is_dask_collection(X):
         return getattr(model, method)(X)
     if hasattr(X, "map_partitions"):
@@ -289,14 +313,15 @@ def _predict_lazily(X: Any, classifier: FairDaskXGBClassifier, method: str) -> A
     )
 
 
-def _predict_block(block: NDArray[Any], model: FairXGBClassifier, method: str) -> NDArray[Any]:
+def _predict_block(block: NDArray[Any], model: Any, method: str) -> NDArray[Any]:
     if len(block) == 0:
         shape: tuple[int, ...] = (0, 2) if method == "predict_proba" else (0,)
-        return np.zeros(shape, dtype=model.classes_.dtype if method == "predict" else np.float64)
+        labels = method == "predict" and hasattr(model, "classes_")
+        return np.zeros(shape, dtype=model.classes_.dtype if labels else np.float64)
     return np.asarray(getattr(model, method)(block))
 
 
-def _predict_frame(frame: Any, model: FairXGBClassifier, method: str) -> Any:
+def _predict_frame(frame: Any, model: Any, method: str) -> Any:
     """Return values for a pandas frame under its index."""
     pandas = load("pandas", "dask")
     values = _predict_block(frame, model, method)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..checks import check_length, check_weights, read_column, show_value
+from ..core import Loss
 from ..groups import Grouping, Groups, find_copies, level_extremes, refuse_copy
-from ..outcome import Outcome
+from ..outcome import Outcome, read_exposure
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable, check_table, columns, row_count
 from .collective import Collective
@@ -21,12 +22,13 @@ from .collective import Collective
 
 @dataclass(frozen=True)
 class Part:
-    """One partition: covariates and columns, as the arguments of `FairXGBClassifier.fit`."""
+    """One partition: covariates and columns, as the arguments of `FairXGBRegressor.fit`."""
 
     X: Any
     y: Any
     sensitive_features: Any
     sample_weight: Any = None
+    exposure: Any = None
 
 
 @dataclass(frozen=True)
@@ -40,25 +42,33 @@ class Facts:
     groups: tuple[Any, ...] = ()
     sensitive_name: str | None = None
     weighted: bool | None = None
+    exposed: bool | None = None
 
     @classmethod
-    def of(cls, part: Part) -> Self:
-        """Return the facts of a part, or say what is wrong with it."""
+    def of(cls, part: Part, loss: Loss | None = None) -> Self:
+        """Return the facts of a part, or say what is wrong with it; numbers have a loss."""
         X = check_table(part.X, smallest=0)
         table, weighted = EngineTable.of(X), part.sample_weight is not None
+        exposed = part.exposure is not None
+        if exposed and loss is None:
+            raise TypeError("exposure is for numbers; y is a label")
         if part.sensitive_features is None:
             raise TypeError("sensitive_features is required: pass sensitive_features=z by name")
         if row_count(X) == 0:
             return cls(table.names)
+        classes: tuple[Any, ...] = ()
+        if loss is None:
+            classes, _ = _levels(part, "y")
+        else:
+            _numbers_of(part, loss)
         _weights_of(part)
-        classes, _ = _levels(part, "y")
         groups, name = _levels(part, "sensitive_features")
         numeric = tuple(
             column.name
             for column in columns(X)
             if not column.categorical and not np.isnan(column.values).all()
         )
-        return cls(table.names, table.levels, numeric, classes, groups, name, weighted)
+        return cls(table.names, table.levels, numeric, classes, groups, name, weighted, exposed)
 
     @classmethod
     def merge(cls, facts: Iterable[Self]) -> Self:
@@ -74,8 +84,10 @@ class Facts:
                     f"{_shown(names)} and {_shown(each.names or ())}"
                 )
         weighted = {each.weighted for each in some} - {None}
-        if len(weighted) > 1:
-            raise ValueError("sample_weight is given for some partitions only; give all or none")
+        exposed = {each.exposed for each in some} - {None}
+        for role, found in (("sample_weight", weighted), ("exposure", exposed)):
+            if len(found) > 1:
+                raise ValueError(f"{role} is given for some partitions only; give all or none")
         levels = {
             name: tuple(sorted(_union(each.levels.get(name, ()) for each in some)))
             for name in names
@@ -96,6 +108,7 @@ class Facts:
             _union(each.groups for each in some),
             next((each.sensitive_name for each in some if each.sensitive_name), None),
             next(iter(weighted), None),
+            next(iter(exposed), None),
         )
 
 
@@ -110,13 +123,17 @@ class Layout:
     outcome: Outcome
     groups: Groups
     weighted: bool
+    exposed: bool = False
 
     @classmethod
-    def of(cls, facts: Facts, groups: Grouping | None) -> Self:
-        """Return the layout, or say what is missing in the table."""
-        if facts.names is None or not facts.classes:
+    def of(cls, facts: Facts, groups: Grouping | None, loss: Loss | None = None) -> Self:
+        """Return the layout, or say what is missing in the table; numbers have a loss."""
+        if facts.names is None or not facts.groups:
             raise ValueError("X has no rows on any worker")
-        outcome = Outcome.labels(_column(facts.classes), len(facts.classes))
+        if loss is None:
+            outcome = Outcome.labels(_column(facts.classes), len(facts.classes))
+        else:
+            outcome = Outcome(values=np.zeros(0), loss=loss)
         levels = _column(facts.groups)
         found = Groups.check(levels, len(levels), groups=groups)
         if facts.sensitive_name in facts.names:
@@ -125,7 +142,7 @@ class Layout:
                 "in fit only, as sensitive_features"
             )
         table = EngineTable(facts.names, facts.levels)
-        return cls(table, outcome, found, bool(facts.weighted))
+        return cls(table, outcome, found, bool(facts.weighted), bool(facts.exposed))
 
     def rows(self, parts: Sequence[Part], place: str = "") -> tuple[Rows, tuple[Any, ...]]:
         """Return the rows of all parts, with the same codes on all processes, and their tables."""
@@ -134,20 +151,26 @@ class Layout:
         empty = np.empty((0, len(self.table.names)), np.float32)
         blocks = [self.table.matrix(part.X) for part in filled]
         matrix = blocks[0] if len(blocks) == 1 else np.concatenate([empty, *blocks])
-        labels = [_codes_of(part, "y", self.outcome.classes, place) for part in filled]
+        numbers = [self._outcome_of(part, place) for part in filled]
         groups = [
             _codes_of(part, "sensitive_features", self.groups.levels, place) for part in filled
         ]
         none, weights = np.zeros(0), None
-        if self.weighted:
+        if self.weighted or self.exposed:
             weights = np.concatenate([none, *map(_weights_of, filled)])
         rows = Rows(
             X=CodedTable(matrix, self.table),
-            outcome=replace(self.outcome, values=np.concatenate([none, *labels])),
+            outcome=replace(self.outcome, values=np.concatenate([none, *numbers])),
             groups=replace(self.groups, codes=np.concatenate([none, *groups]).astype(np.uint8)),
             weights=weights,
         )
         return rows, tuple(part.X for part in filled)
+
+    def _outcome_of(self, part: Part, place: str) -> Floats:
+        """Return y of a part: codes of its two classes, or numbers per unit of exposure."""
+        if self.outcome.is_label:
+            return _codes_of(part, "y", self.outcome.classes, place)
+        return _numbers_of(part, self.outcome.loss)
 
 
 def ties_of(rows: Rows) -> list[Floats]:
@@ -155,19 +178,19 @@ def ties_of(rows: Rows) -> list[Floats]:
     return [rows.y, rows.z] if rows.weights is None else [rows.weights, rows.y, rows.z]
 
 
-def read_facts(parts: Sequence[Part], collective: Collective) -> Facts:
+def read_facts(parts: Sequence[Part], collective: Collective, loss: Loss | None = None) -> Facts:
     """Return the facts of the parts of all processes."""
-    mine = collective.agree(lambda: Facts.merge(map(Facts.of, parts)))
+    mine = collective.agree(lambda: Facts.merge(Facts.of(part, loss) for part in parts))
     texts = collective.texts(json.dumps(mine.__dict__))
     return Facts.merge(Facts(**json.loads(text)) for text in texts)
 
 
 def check_everywhere(rows: Rows, place: str, collective: Collective) -> None:
     """Raise on all processes if a level or a class has no row or no weight among all rows."""
-    classes = rows.outcome.classes
-    assert classes is not None  # noqa: S101
+    classes = () if rows.outcome.classes is None else rows.outcome.classes
     weight = np.ones(len(rows)) if rows.weights is None else rows.weights
-    tallies = [(values == code) for values in (rows.groups.codes, rows.y) for code in (0, 1)]
+    columns_of = (rows.groups.codes, rows.y) if len(classes) else (rows.groups.codes,)
+    tallies = [(values == code) for values in columns_of for code in (0, 1)]
     counts = collective.sum(
         np.array([[float(each.sum()), float(each @ weight)] for each in tallies])
     )
@@ -220,11 +243,24 @@ def _codes_of(part: Part, role: str, levels: Any, place: str) -> Floats:
 
 
 def _weights_of(part: Part) -> Floats:
+    """Return the weights of a part, times its exposure."""
+    exposure = 1.0 if part.exposure is None else _exposure_of(part)
     if part.sample_weight is None:
-        return np.ones(row_count(part.X))
+        return np.ones(row_count(part.X)) * exposure
     given, _ = _column_of(part, "sample_weight")
     checked = check_weights(np.append(given, 1.0), len(given) + 1)  # all of one part may be zero
-    return np.asarray(checked)[:-1]
+    return np.asarray(checked)[:-1] * exposure
+
+
+def _exposure_of(part: Part) -> Floats:
+    return read_exposure(_column_of(part, "exposure")[0], row_count(part.X))
+
+
+def _numbers_of(part: Part, loss: Loss) -> Floats:
+    """Return counts or amounts of a part, per unit of exposure where there is one."""
+    exposure = None if part.exposure is None else np.append(_exposure_of(part), 1.0)
+    given = np.append(_column_of(part, "y")[0], 1)  # all of one part may be zero
+    return Outcome.numbers(given, len(given), loss=loss, exposure=exposure).values[:-1]
 
 
 def _union(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:

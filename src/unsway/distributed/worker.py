@@ -6,7 +6,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,17 +21,23 @@ from ..core import Schedule
 from ..core.schedule import Run
 from ..criteria import FittedCriterion
 from ..folds import draws, row_keys
+from ..models.boosted_regressor import bring_to_units
 from ..models.boosting import Boosting, check_booster, keep_best, on_step, start, train_twice
 from ..models.labels import criterion_of
+from ..models.regression import check_rebalance
 from ..models.replay import Replay
 from ..models.training import Part as TrainingPart
-from ..models.training import after_hold_out, drive, fit_for
+from ..models.training import after_hold_out, drive, fit_for, loss_of
 from ..models.xgboost import FairXGBClassifier
+from ..models.xgboost_regressor import FairXGBRegressor
 from ..rows import Rows
 from .checkpoint import FILE_NAMES, Checkpoint
 from .collective import Collective
 from .nuisances import NuisanceSettings, SharedFitting
 from .rows import Layout, Part, check_everywhere, read_facts, refuse_copies_of_z, ties_of
+
+#: What is trained on several workers.
+Model = FairXGBClassifier | FairXGBRegressor
 
 _HOLD_OUT = 1  # so that the hold-out is drawn by another seed than the folds
 
@@ -86,13 +92,13 @@ class Faults:
 
 
 def fit_here(
-    model: FairXGBClassifier,
+    model: Model,
     parts: Part | Iterable[Part],
     *,
     eval_parts: Part | Iterable[Part] | None = None,
     nuisances: NuisanceSettings | None = None,
     faults: Faults | None = None,
-) -> FairXGBClassifier:
+) -> Any:
     """Fit a model on the rows of all processes of XGBoost's collective; call it in each of them.
 
     No row leaves its process. In each round the processes sum K numbers for a penalty of K
@@ -101,7 +107,7 @@ def fit_here(
 
     Parameters
     ----------
-    model : FairXGBClassifier
+    model : FairXGBClassifier or FairXGBRegressor
         The settings, the same in every process; it is not changed.
     parts : Part or iterable of Part
         The rows of this process; there may be none, as long as some process has rows.
@@ -114,7 +120,7 @@ def fit_here(
 
     Returns
     -------
-    FairXGBClassifier
+    FairXGBClassifier or FairXGBRegressor
         Fitted, with the additional attributes ``communication_``, ``n_workers_``, ``n_rows_`` and
         ``resumed_at_``, the number of rounds taken over from a checkpoint, those of a second model
         included.
@@ -138,6 +144,11 @@ def fit_here(
         boosting = start(fresh, train, validation)
         setup = collective.bytes
         n_rounds = worker.train(boosting, train.rows)
+        if loss_of(fresh) is not None:
+            balanced = (train, validation) if eval_parts is None else (train,)
+            bring_to_units(
+                fresh, balanced, rebalanced=check_rebalance(fresh), reduce=collective.sum
+            )
     fresh.n_workers_ = collective.size
     rounds = collective.bytes - setup
     fresh.communication_ = Communication(setup=setup, rounds=rounds, n_rounds=n_rounds)
@@ -151,7 +162,7 @@ class Worker:
     Every process calls the same methods in the same order.
     """
 
-    model: FairXGBClassifier
+    model: Model
     nuisances: NuisanceSettings
     faults: Faults
     collective: Collective
@@ -163,9 +174,11 @@ class Worker:
         model, collective = self.model, self.collective
         collective.agree(lambda: _check_settings(model))
         here = _listed(parts)
-        layout = Layout.of(read_facts(here, collective), model.groups)
+        loss = loss_of(model)
+        layout = Layout.of(read_facts(here, collective, loss), model.groups, loss)
         rows, tables = collective.agree(lambda: layout.rows(here))
         self._check_count(rows)
+        rows = self._in_units(rows)
         check_everywhere(rows, "the training table", collective)
         refuse_copies_of_z(rows, collective)
         self._describe(layout)
@@ -173,6 +186,9 @@ class Worker:
             return self._split(rows, tables)
         listed = _listed(eval_parts)
         other, other_tables = collective.agree(lambda: layout.rows(listed, "eval_set"))
+        if loss is not None:
+            units = rows.outcome.origin, rows.outcome.unit
+            other = replace(other, outcome=other.outcome.in_units(*units))
         check_everywhere(other, "eval_set", collective)
         fitted = self._fit_criterion(rows, tables)
         return (
@@ -221,11 +237,29 @@ class Worker:
             )
         self.model.n_rows_ = n_rows
 
+    def _in_units(self, rows: Rows) -> Rows:
+        """Return numbers in units of their mean over all processes, or less it; labels stay."""
+        if rows.outcome.is_label:
+            return rows
+        weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+        total, weight = self.collective.sum(np.array([weights @ rows.y, weights.sum()]))
+        if not weight > 0:
+            raise ValueError("sample_weight is zero for every row")
+        mean, log = float(total / weight), rows.outcome.loss.link == "log"
+        if log and not mean > 0:
+            raise ValueError("y is 0 in every row that has a weight")
+        units = (0.0, mean) if log else (mean, 1.0)
+        return replace(rows, outcome=rows.outcome.in_units(*units))
+
     def _describe(self, layout: Layout) -> None:
         """Set the columns, classes and levels of the model."""
         model, table = self.model, layout.table
         model.table_, model.n_features_in_ = table, len(table.names)
-        model.classes_, model.sensitive_levels_ = layout.outcome.classes, layout.groups.levels
+        model.sensitive_levels_ = layout.groups.levels
+        if layout.outcome.is_label:
+            model.classes_ = layout.outcome.classes
+        else:
+            model.per_exposure_ = layout.exposed
         if table.named:
             model.feature_names_in_ = np.array(table.names, dtype=object)
 
@@ -275,13 +309,16 @@ class Worker:
             "curvature": model.curvature,
             "random_state": model.random_state,
             "n_rows": model.n_rows_,
+            **({} if loss_of(model) is None else {"loss": repr(loss_of(model))}),
         }
         described = json.dumps([int(total), settings], default=repr)
         return hashlib.sha256(described.encode()).hexdigest()
 
 
-def _check_settings(model: FairXGBClassifier) -> None:
+def _check_settings(model: Model) -> None:
     check_booster(model)
+    if loss_of(model) is not None:
+        check_rebalance(model)
     device = str((model.params or {}).get("device", "cpu"))
     if not device.startswith("cpu"):
         raise ValueError(f"params['device'] must be 'cpu' on several workers; got {device!r}")

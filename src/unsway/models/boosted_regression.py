@@ -282,8 +282,12 @@ def _regression(objective: Objective, design: Any) -> Floats:
 
 def _log_odds(objective: Objective, design: Any) -> Floats:
     """Return the intercept that alone fits best, below coefficients of 0."""
+    loss = objective.loss
     weights = objective.sample_weight
     ones = float(objective.target.sum() if weights is None else weights @ objective.target)
     total = max(objective.total_weight, 1e-12)
-    share = np.clip(objective.penalty.reduce(np.array([ones]))[0] / total, 1e-4, 1 - 1e-4)
+    mean = objective.penalty.reduce(np.array([ones]))[0] / total
+    if not isinstance(loss, LogLoss):
+        return np.append(np.zeros(design.shape[1]), loss.margin_of(mean))
+    share = np.clip(mean, 1e-4, 1 - 1e-4)
     return np.append(np.zeros(design.shape[1]), np.log(share / (1 - share)))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Floats
+from .._typing import Floats, Reduce
 from ..core import Schedule, Step
 from ..groups import Grouping
 from .boosting import check_booster, prepare_booster, start, train_booster
@@ -111,7 +111,7 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
             parts = prepare_booster(model, *given, model.strength_, exposure=exposure)
             train_booster(model, start(model, *parts))
             balanced = parts if eval_set is None else parts[:1]
-            _bring_to_units(model, balanced, rebalanced=rebalanced)
+            bring_to_units(model, balanced, rebalanced=rebalanced)
 
         return refit(self, fit)
 
@@ -155,8 +155,17 @@ def _check_device(model: BoostedRegressor) -> None:
         )
 
 
-def _bring_to_units(model: BoostedRegressor, parts: tuple[Any, ...], *, rebalanced: bool) -> None:
-    """Let the booster predict in the user's units, and with the total of y where asked for."""
+def bring_to_units(
+    model: BoostedRegressor,
+    parts: tuple[Any, ...],
+    *,
+    rebalanced: bool,
+    reduce: Reduce | None = None,
+) -> None:
+    """Let the booster predict in the user's units, and with the total of y where asked for.
+
+    Where the rows are spread over workers, ``reduce`` sums over all of them.
+    """
     loss, outcome = number_loss_of(model), parts[0].rows.outcome
     own = BoosterSettings.of(model).own_objective
     step, model.balance_ = 0.0 if own else outcome.offset, None
@@ -166,7 +175,7 @@ def _bring_to_units(model: BoostedRegressor, parts: tuple[Any, ...], *, rebalanc
             (part.rows, model.engine.margin(model.booster_, part.rows.X, model.n_jobs) - offset)
             for part in parts
         ]
-        raised = balancing_step(margins)
+        raised = balancing_step(margins, reduce)
         model.balance_, step = balance_of(raised, loss), step + raised
     if step:
         model.booster_ = model.engine.raise_margin(model.booster_, step, loss)

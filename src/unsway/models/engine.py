@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Floats, Index
+from .._typing import Floats, Index, Reduce
 from ..core import Loss, MultinomialLogLoss
 from ..rows import Rows
 from ..tables import CodedTable
@@ -67,7 +67,7 @@ class BoosterSettings:
         settings = model.curvature, model.random_state, model.n_jobs
         return cls(params_of(model), *settings, loss, own)
 
-    def for_rows(self, rows: Rows, powers: Mapping[str, int]) -> Self:
+    def for_rows(self, rows: Rows, powers: Mapping[str, int], reduce: Reduce | None = None) -> Self:
         """Return the settings for rows of several classes, or of numbers with an identity link.
 
         Parameters of numbers that have a power of the unit of y are for y in standard deviations.
@@ -77,7 +77,7 @@ class BoosterSettings:
             return replace(self, n_classes=rows.outcome.n_classes)
         if self.own_objective or self.loss is None or self.loss.link != "identity":
             return self
-        spread = rows.outcome.spread(rows.weights)
+        spread = rows.outcome.spread(rows.weights, reduce)
         params = {
             name: value * spread ** powers[name] if name in powers else value
             for name, value in self.params.items()

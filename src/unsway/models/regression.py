@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
-from .._typing import Floats
+from .._typing import Floats, Reduce
 from ..core import Loss
 from ..outcome import Outcome, read_exposure
 from ..rows import Rows
@@ -28,13 +28,15 @@ def check_rebalance(model: Any) -> bool:
     return model.rebalance
 
 
-def balancing_step(parts: Sequence[tuple[Rows, Floats]]) -> float:
+def balancing_step(parts: Sequence[tuple[Rows, Floats]], reduce: Reduce | None = None) -> float:
     """Return what is to be added to margins for their weighted total to be that of the outcome.
 
     Parameters
     ----------
     parts : sequence of pairs of Rows and array
         Rows that have the total together, and the margins of each.
+    reduce : callable, optional
+        Sums over the workers that share the rows.
 
     Examples
     --------
@@ -48,23 +50,25 @@ def balancing_step(parts: Sequence[tuple[Rows, Floats]]) -> float:
     0.693147
     """
     loss = parts[0][0].outcome.loss
-    balance = balance_of_means([(rows, loss.mean(margin)[0]) for rows, margin in parts])
+    balance = balance_of_means([(rows, loss.mean(margin)[0]) for rows, margin in parts], reduce)
     return float(np.log(balance)) if loss.link == "log" else balance
 
 
-def balance_of_means(parts: Sequence[tuple[Rows, Floats]]) -> float:
+def balance_of_means(parts: Sequence[tuple[Rows, Floats]], reduce: Reduce | None = None) -> float:
     """Return the factor, or for numbers the difference, by which means reach the total.
 
     Parameters
     ----------
     parts : sequence of pairs of Rows and array
         Rows that have the total together, and the means of each.
+    reduce : callable, optional
+        Sums over the workers that share the rows.
     """
     sums = np.zeros(3)
     for rows, means in parts:
         weights = np.ones(len(rows)) if rows.weights is None else rows.weights
         sums += weights @ rows.y, weights @ means, weights.sum()
-    total, reached, weight = sums
+    total, reached, weight = sums if reduce is None else reduce(sums)
     if parts[0][0].outcome.loss.link == "log":
         return float(total / reached)
     return float((total - reached) / weight)

@@ -70,7 +70,7 @@ class XGBoost(Engine):
         self, settings: BoosterSettings, learning_rate: float, train: Part, validation: Part
     ) -> Boosting:
         """Return rows, booster and objective before the first tree."""
-        settings = settings.for_rows(train.rows, XGBOOST_UNITS)
+        settings = settings.for_rows(train.rows, XGBOOST_UNITS, train.reduce)
         params, device = engine_params(settings), cuda_device(settings.params)
         if device is not None:
             from .cuda import start_on_device
