@@ -273,6 +273,7 @@ def test_the_card_holds_the_roles_and_the_settings(place):
     assert card["roles"] == {
         "target": "hired", "positive": "yes", "sensitive": "sex",
         "sensitive_levels": ["Female", "Male"], "weights": None, "dropped": ["race"],
+        "exposure": None,
     }  # fmt: skip
     assert card["criterion"] == {"name": "Parity", "settings": {}}
     kinds = {each["name"]: each["kind"] for each in card["features"]}

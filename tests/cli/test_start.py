@@ -12,8 +12,10 @@ from unsway.cli import options
 from unsway.cli.app import app
 from unsway.cli.commands import reproduce
 from unsway.cli.fit import ENGINES, GROUP_CRITERIA
+from unsway.cli.fit_numbers import REGRESSORS
 from unsway.criteria import NORMS
 from unsway.effects import INTERVALS, METHODS
+from unsway.outcome import NUMBER_LOSSES
 from unsway.paper import credit, synthetic, tabular
 
 #: Packages that take long to import, and those of ours that import them.
@@ -74,7 +76,8 @@ def test_every_summary_of_a_command_is_whole():
 
 
 def test_the_lists_of_the_options_are_those_of_the_library():
-    assert set(options.ENGINES) == set(ENGINES)
+    assert set(options.ENGINES) == {*ENGINES, *REGRESSORS}
+    assert options.LOSSES == NUMBER_LOSSES
     assert set(options.GROUP_CRITERIA) == set(GROUP_CRITERIA)
     assert (options.NORMS, options.METHODS, options.INTERVALS) == (NORMS, METHODS, INTERVALS)
     assert reproduce.ENGINES == tabular.ENGINES

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..effects import MEANINGS, Balance, Effects, Estimate, Sensitivity
 from ..effects.plots import plot_curve
+from ..effects.ratios import RATIO_MEANINGS, EffectRatios
 from ..effects.study import Study, effects_of
 from ..files import write_atomically
 from ..frames import plain
@@ -26,6 +27,7 @@ from .options import PICTURES, RoleFlags
 from .outputs import check_installed, places
 from .table_files import read_table, refuse_row_names
 
+_ENDS = ("estimate", "se", "low", "high")
 #: What each of --plots is written as.
 KINDS = ("svg", "png")
 WORST_COLUMNS, FOREST_WIDTH = 5, 56
@@ -98,7 +100,9 @@ def draw(found: Study, folder: Path) -> Iterator[tuple[Path, bytes]]:
 
 def to_json(found: Study, settings: Mapping[str, Any]) -> str:
     """Return every number as JSON; null where one is unknown."""
-    document = found.to_dict()
+    document, ratios = found.to_dict(), ratios_of(found.effects)
+    if ratios is not None:
+        document["ratios"] = ratios.to_dict()
     document["settings"] |= settings
     return json.dumps(plain(document), indent=1, allow_nan=False) + "\n"
 
@@ -108,6 +112,7 @@ def show(found: Study, roles: TrainingRoles) -> None:
     _show_effects(found.effects, roles)
     for line in forest(found.effects.estimates()):
         say(line)
+    _show_ratios(found.effects)
     findings = [replace(each, sentence=one_line(each.sentence)) for each in found.verdict.findings]
     say(f"\n{replace(found.verdict, findings=tuple(findings))!r}")
     overlap = found.effects.overlap
@@ -120,6 +125,7 @@ def show(found: Study, roles: TrainingRoles) -> None:
 def _show_effects(found: Effects, names: TrainingRoles) -> None:
     how = found.settings
     of = f"{names.target} = {names.positive}" if names.positive else f"the mean of {names.target}"
+    of += f" per {how['per']}" if "per" in how else ""
     low, high = map(one_line, found.levels)
     title = f"What {names.sensitive} = {high} rather than {low} does to {of}"
     each = found.estimates()
@@ -143,6 +149,30 @@ def _show_effects(found: Effects, names: TrainingRoles) -> None:
         f"{100 * how['confidence']:g}% interval by {how['interval']}"
         + (f" of {replicates:,} replicates.\n" if replicates else ".\n")
     )
+
+
+def _show_ratios(found: Effects) -> None:
+    """Print the effects on counts and amounts as ratios."""
+    ratios = ratios_of(found)
+    if ratios is None:
+        return
+    rows = [
+        (f"{name}: {RATIO_MEANINGS[name]}", *(f"{each[end]:.4f}" for end in _ENDS))
+        for name, each in ratios.to_dict().items()
+    ]
+    say("")
+    show_table("The same as ratios", ("ratio", *_ENDS), rows)
+
+
+def ratios_of(found: Effects) -> EffectRatios | None:
+    """Return the effects on counts or amounts as ratios; None for others, or where it has none."""
+    if found.settings.get("loss", "squared_error") == "squared_error":
+        return None
+    try:
+        return found.as_ratios()
+    except ValueError as error:  # a mean of 0
+        note(f"no ratios: {error}")
+        return None
 
 
 def _writer(numbers: list[float]) -> Callable[[float], str]:

@@ -10,7 +10,12 @@ from typing import Any
 import click
 import numpy as np
 
-from .. import FairLGBMClassifier, FairLogisticRegression, FairXGBClassifier
+from .. import (
+    FairLGBMClassifier,
+    FairLinearRegressor,
+    FairLogisticRegression,
+    FairXGBClassifier,
+)
 from .._typing import Floats, Index, Mask
 from ..core import Step
 from ..criteria import (
@@ -35,7 +40,17 @@ from ..models.training import fit_for, fit_held_out, hold_out_rows
 from ..rows import Rows
 from ..sweeps.measures import Part
 from .console import Steps, say, show_table, steps
+from .fit_numbers import (
+    NUMBER_METRICS,
+    balance_line,
+    in_training_units,
+    make_regressor,
+    number_figures,
+    number_names,
+    scores_of,
+)
 from .flags import Coded, code_column, code_roles, find_columns, take_roles
+from .number_target import check_loss_flags
 from .options import RoleFlags
 from .table_files import read_table, refuse_many_levels, refuse_row_names
 
@@ -89,7 +104,10 @@ def fit(
     low_memory: bool, quiet: bool, **model: Any,
 ) -> None:  # fmt: skip
     """Train a model on a CSV or Parquet FILE and write it to a folder."""
-    title, classifier = make_classifier(strength=strength, **model)
+    check_loss_flags(flags)
+    title, classifier = make_classifier(
+        strength=strength, loss=flags.loss, power=flags.power, **model
+    )
     criterion = classifier.criterion
     check_model_folder(output, overwrite=overwrite)
     if low_memory:
@@ -107,7 +125,9 @@ def fit(
         )  # fmt: skip
         progress.advance()
     if not quiet:
-        _print(training, done.roles, f"{title}, strength {classifier.strength:g}")
+        _print(training, done.roles, f"{title}, strength {classifier.strength:g}", flags.loss)
+        if flags.loss is not None:
+            say(balance_line(classifier))
         say(f"Model: {output}")
 
 
@@ -115,10 +135,11 @@ def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Ste
     """Read the table and train on it, on one-hot columns if the model is linear."""
     rows, roles = take_roles(read_table(file), flags)
     refuse_row_names(rows.X)
+    given, rows = rows, in_training_units(rows, classifier)
     X, features, held = rows.X, None, np.zeros(len(rows), dtype=bool)
     criterion, strength = classifier.criterion, classifier.strength
     progress.next("Estimating what the sensitive attribute does")
-    if isinstance(classifier, FairLogisticRegression):
+    if isinstance(classifier, FairLogisticRegression | FairLinearRegressor):
         X, features = one_hot_rows(rows)
         fitted = fit_for(criterion, strength, rows)
     else:
@@ -129,11 +150,10 @@ def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Ste
         classifier.callback = _on_step(progress)
     progress.next("Training")
     classifier.criterion = fitted
-    classifier.fit(
-        X, rows.y.astype(int), sensitive_features=rows.z.astype(int), sample_weight=rows.weights
-    )
+    y = rows.y.astype(int) if rows.outcome.is_label else given.y
+    classifier.fit(X, y, sensitive_features=rows.z.astype(int), sample_weight=rows.weights)
     return Trained(
-        rows=rows, roles=roles, criterion=fitted, scores=classifier.predict_proba(X)[:, 1],
+        rows=rows, roles=roles, criterion=fitted, scores=scores_of(classifier, X),
         parts=_parts(held), features=features,
     )  # fmt: skip
 
@@ -160,6 +180,8 @@ def train_from_files(file: Path, flags: RoleFlags, classifier: Any, progress: St
 
 def check_files(engine: str, file: Path, classifier: Any) -> None:
     """Refuse what cannot be trained from files."""
+    if hasattr(classifier, "loss"):
+        raise click.UsageError("--low-memory trains on labels, not with --loss")
     if engine != "xgboost":
         raise click.UsageError(f"--low-memory trains with --engine xgboost, not with {engine}")
     if file.suffix.lower() == ".csv":
@@ -218,7 +240,8 @@ def make_criterion(
 
 def make_classifier(
     *, engine: str, criterion: str | None, params: Sequence[tuple[str, Any]], random_state: int,
-    threads: int | None, strength: float | None, allow_separation: bool = False, **degrees: Any,
+    threads: int | None, strength: float | None, allow_separation: bool = False,
+    loss: str | None = None, power: float | None = None, **degrees: Any,
 ) -> tuple[str, Any]:  # fmt: skip
     """Return engine and criterion by name, and an unfitted classifier whose settings are checked.
 
@@ -227,6 +250,15 @@ def make_classifier(
     name, chosen = make_criterion(
         criterion, degrees, seed=random_state, allow_separation=allow_separation
     )
+    if loss is not None:
+        return f"{engine}, {name}, {loss.replace('_', ' ')}", make_regressor(
+            chosen, engine=engine, params=params, random_state=random_state, threads=threads,
+            strength=strength, loss=loss, power=power,
+        )  # fmt: skip
+    if engine == "linear":
+        raise click.UsageError(
+            "--engine linear is for counts and amounts, with --loss; labels have --engine logistic"
+        )
     given = {"criterion": chosen, "strength": choose_strength(chosen, strength)}
     if engine != "logistic":
         given |= {"params": dict(params) or None, "random_state": random_state, "n_jobs": threads}
@@ -252,6 +284,8 @@ def measure(trained: Trained, name: str) -> dict[str, float]:
     part = Part(name=name, rows=rows, objective=None if objective.is_plain else objective)
     found = part.describe() | part.measure(trained.scores[chosen], threshold=0.5)
     found |= {"z1": int(rows.z.sum()), "z0": int((1 - rows.z).sum())}
+    if not rows.outcome.is_label:
+        return number_figures(found, rows.outcome.loss.name)
     return {metric: found[metric] for metric in METRICS if metric in found}
 
 
@@ -259,7 +293,7 @@ def _length(model: Any) -> dict[str, Any]:
     if hasattr(model, "best_iteration_"):
         length = {"rounds": int(model.n_rounds_), "trees_kept": int(model.best_iteration_)}
         return {**length, "params": model.params_}
-    return {"newton_steps": int(model.n_iter_[0])}
+    return {"newton_steps": int(np.ravel(model.n_iter_)[0])}
 
 
 def one_hot_rows(rows: Rows) -> tuple[Floats, tuple[Feature, ...]]:
@@ -279,13 +313,18 @@ def _on_step(progress: Steps) -> Callable[[Step], None]:
     return lambda step: progress.describe(f"Training, round {step.number}, λ = {step.strength:.3f}")
 
 
-def _print(training: dict[str, Any], roles: TrainingRoles, title: str) -> None:
+def _print(
+    training: dict[str, Any], roles: TrainingRoles, title: str, loss: str | None = None
+) -> None:
     parts = training["metrics"]
     reference, group = roles.sensitive_levels or ("0", "1")
     names = {**vars(roles), "reference": reference, "group": group}
+    metrics = METRICS
+    if loss is not None:
+        metrics, names = NUMBER_METRICS, {**names, **number_names(roles, loss)}
     rows = [
         (label.format(**names), *(format(part[metric], form) for part in parts.values()))
-        for metric, (label, form) in METRICS.items()
+        for metric, (label, form) in metrics.items()
         if metric in parts["train"]
     ]
     show_table(title, ("", *parts), rows)

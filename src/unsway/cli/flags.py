@@ -18,6 +18,7 @@ from ..models.features import close_matches
 from ..models.folder import TrainingRoles
 from ..outcome import Outcome
 from ..rows import Rows
+from .number_target import check_loss_flags, expose, number_outcome, propose_loss
 from .options import RoleFlags
 from .table_files import plain_column, plain_columns
 
@@ -36,6 +37,7 @@ def take_roles(
     named; ``positive`` is then None. Rows with a missing label, sensitive value or weight are
     refused, not dropped.
     """
+    check_loss_flags(flags)
     flags, level = find_columns(flags, table.column_names)
     outcome, groups, roles = code_roles(flags, level, partial(code_column, table), numeric_target)
     others = set(flags.columns)
@@ -45,7 +47,8 @@ def take_roles(
     X = plain_columns(table.select(features))
     groups.refuse_in(X)
     sample_weight = None if flags.weights is None else _weights(table, flags.weights)
-    return Rows(X=X, outcome=outcome, groups=groups, weights=sample_weight), roles
+    rows = Rows(X=X, outcome=outcome, groups=groups, weights=sample_weight)
+    return expose(rows, table, flags), replace(roles, exposure=flags.exposure)
 
 
 def find_columns(flags: RoleFlags, names: Sequence[str]) -> tuple[RoleFlags, str | None]:
@@ -57,6 +60,9 @@ def find_columns(flags: RoleFlags, names: Sequence[str]) -> tuple[RoleFlags, str
     weights = flags.weights
     if weights is not None and check_column(weights, names, "--weights") in (target, sensitive):
         raise ValueError(f"--weights {weights!r} is the target or the sensitive column")
+    taken = (target, sensitive, weights)
+    if flags.exposure is not None and check_column(flags.exposure, names, "--exposure") in taken:
+        raise ValueError(f"--exposure {flags.exposure!r} is the column of another flag too")
     drop = split_columns(flags.drop, names, "--drop")
     return replace(flags, sensitive=sensitive, drop=drop), level
 
@@ -119,6 +125,11 @@ def split_sensitive(text: str, names: Sequence[str]) -> tuple[str, str | None]:
 def _outcome(coded: Coded, flags: RoleFlags, numeric: bool) -> Outcome:
     """Return the target as 0/1 with the names of its classes, or as its numbers."""
     name, (levels, codes) = flags.target, coded
+    if flags.loss is not None:
+        return number_outcome(levels[codes], flags)
+    many = flags.positive is None and levels.dtype.kind == "f" and len(levels) > 2
+    if many and not numeric:
+        raise ValueError(propose_loss(levels, name))
     if numeric and flags.positive is None and levels.dtype.kind == "f" and len(levels) > 2:
         values = levels[codes]
         infinite = int(np.isinf(values).sum())

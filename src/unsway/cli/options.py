@@ -15,7 +15,8 @@ Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 #: What the library offers, named here so that help and errors need none of its imports; a test
 #: compares these lists with the library's own.
-ENGINES = ("logistic", "xgboost", "lightgbm")
+ENGINES = ("logistic", "xgboost", "lightgbm", "linear")
+LOSSES = ("squared_error", "poisson", "gamma", "tweedie")
 GROUP_CRITERIA = ("parity", "equal-opportunity", "equalized-odds")
 NORMS = ("coefficient", "function")
 METHODS = ("doubly_robust", "surrogate", "weighting")
@@ -64,12 +65,15 @@ class RoleFlags:
     sensitive: str
     drop: tuple[str, ...]
     weights: str | None
+    loss: str | None = None
+    power: float | None = None
+    exposure: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are no covariates."""
-        weights = () if self.weights is None else (self.weights,)
-        return (self.target, self.sensitive, *weights, *self.drop)
+        others = (each for each in (self.weights, self.exposure) if each is not None)
+        return (self.target, self.sensitive, *others, *self.drop)
 
 
 def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +86,8 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
 
     return together(
         click.argument("file", type=ANY_PATH),
-        click.option("--target", required=True, metavar="COLUMN", help="The label."),
+        click.option("--target", required=True, metavar="COLUMN",
+                     help="The label, or with --loss the numbers."),
         click.option("--positive", metavar="VALUE",
                      help="The value of the target that is scored. 0/1 needs none."),
         click.option("--sensitive", required=True, metavar="COLUMN=VALUE",
@@ -90,6 +95,13 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--drop", multiple=True, metavar="COLUMN,…",
                      help="Columns to leave out; may be given again."),
         click.option("--weights", metavar="COLUMN", help="The weight of each row."),
+        click.option("--loss", type=click.Choice(LOSSES),
+                     help="What a target of numbers is: poisson for counts, gamma for amounts, "
+                     "tweedie for amounts with zeros."),
+        click.option("--power", type=float, metavar="P",
+                     help="The power of --loss tweedie, between 1 and 2. [default: 1.5]"),
+        click.option("--exposure", metavar="COLUMN",
+                     help="Time insured or the like: the target is modelled per unit of it."),
     )(call)  # fmt: skip
 
 

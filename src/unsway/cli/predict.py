@@ -12,14 +12,23 @@ from ..extras import load
 from ..models.folder import load_model
 from ..models.saved_model import SavedModel
 from .console import note, say, steps
-from .flags import split_columns
+from .flags import check_column, split_columns
+from .number_target import exposure_column
 from .outputs import places
-from .table_files import check_suffix, plain_columns, read_table, read_text, write_table
+from .table_files import (
+    check_suffix,
+    plain_column,
+    plain_columns,
+    read_table,
+    read_text,
+    write_table,
+)
 
 
 def predict(
-    model: Path, file: Path, output: Path, column: str, keep: tuple[str, ...], quiet: bool
-) -> None:
+    model: Path, file: Path, output: Path, column: str, keep: tuple[str, ...], quiet: bool,
+    exposure: str | None = None,
+) -> None:  # fmt: skip
     """Score the rows of a CSV or Parquet FILE with the MODEL folder.
 
     Columns are found by their names; others, also the target and the sensitive one, are ignored.
@@ -35,6 +44,7 @@ def predict(
             raise ValueError(f"--keep {column!r} has the name of the scores; choose --column")
         progress.next("Scoring")
         scores, notes = predict_table(saved, table)
+        scores = for_column(saved, scores, table, exposure)
         progress.next("Writing the scores")
         result = read_text(file, kept) if kept else None
         write_table(output, _with_scores(result, column, scores))
@@ -42,7 +52,8 @@ def predict(
     if not quiet:
         for each in notes:
             note(each)
-        say(f"{len(scores):,} scores, {np.mean(scores):.3f} on average: {output}")
+        what, form = ("scores", ".3f") if saved.loss is None else ("predictions", ",.5g")
+        say(f"{len(scores):,} {what}, {np.mean(scores):{form}} on average: {output}")
 
 
 def text_columns(model: SavedModel) -> list[str]:
@@ -67,12 +78,31 @@ def predict_table(model: SavedModel, table: Any) -> tuple[Floats, list[str]]:
             "load_model(…).predict_proba"
         )
     table = model_columns(model, table)
-    scores = model.predict_proba(table)[:, 1]  # raises first if a column is missing
+    scores = scores_of(model, table)  # raises first if a column is missing
     notes = [
         f"column {name!r}: {count:,} rows hold a level that training did not see"
         for name, count in model.unseen(table).items()
     ]
     return scores, notes
+
+
+def scores_of(model: SavedModel, table: Any) -> Floats:
+    """Return probabilities of the positive class, or the means of a model of numbers."""
+    if model.loss is not None:
+        return model.predict(table)
+    return np.asarray(model.predict_proba(table)[:, 1])
+
+
+def for_column(model: SavedModel, scores: Floats, table: Any, exposure: str | None) -> Floats:
+    """Return means per unit of exposure for the exposure in a column, where one is given."""
+    if exposure is None:
+        return scores
+    if model.loss is None:
+        raise ValueError("--exposure is for a model of counts or amounts; this one is a classifier")
+    values, missing = plain_column(table, check_column(exposure, table.column_names, "--exposure"))
+    if missing:
+        raise ValueError(f"--exposure: column {exposure!r} has {missing:,} rows without one")
+    return scores * exposure_column(values, exposure)
 
 
 def _with_scores(kept: Any, column: str, scores: Any) -> Any:

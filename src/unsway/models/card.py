@@ -38,6 +38,7 @@ _METRICS = {
     "rmse": "root mean squared error",
     "gini": "Gini coefficient",
     "actual_over_expected": "actual over expected",
+    "fair_loss": "loss against the fair targets",
     "outcome_gap": "gap of the target, z = 1 minus z = 0",
 }
 

@@ -21,6 +21,7 @@ from ..effects.gap_parts import gap_parts
 from ..effects.influence import doubly_robust
 from ..frames import plain
 from ..rows import Rows
+from .number_measures import describe_numbers, measure_predictions
 
 #: The parts of the rows, in the order of the table.
 PARTS = ("train", "validation", "test")
@@ -267,6 +268,8 @@ class Part:
 
     def measure(self, scores: Floats, threshold: float) -> dict[str, float]:
         """Return the measures of the scores of these rows."""
+        if not self.rows.outcome.is_label:
+            return measure_predictions(self, scores)
         y, weights = self.rows.y, self.rows.weights
         groups: dict[str, Any] = {"sensitive_features": self.rows.z, "sample_weight": weights}
         found = {
@@ -297,12 +300,16 @@ class Part:
     def describe(self) -> dict[str, Any]:
         """Return facts about the rows that need no score: counts, gaps, effects of z on y."""
         y, z, weights = self.rows.y, self.rows.z, self.rows.weights
-        about: dict[str, Any] = {
-            "rows": len(y),
-            "positive_rate": float(np.average(y, weights=weights)),
-            "share_z1": float(np.average(z, weights=weights)),
-            "label_gap": score_gap(y, y, sensitive_features=z, sample_weight=weights),
-        }
+        about: dict[str, Any]
+        if not self.rows.outcome.is_label:
+            about = describe_numbers(self.rows)
+        else:
+            about = {
+                "rows": len(y),
+                "positive_rate": float(np.average(y, weights=weights)),
+                "share_z1": float(np.average(z, weights=weights)),
+                "label_gap": score_gap(y, y, sensitive_features=z, sample_weight=weights),
+            }
         if self.judge is not None:
             found = self.judge.effects.estimates()
             about["effects"] = {name: each.to_dict() for name, each in found.items()}

@@ -17,6 +17,11 @@ from .. import options
 @click.option("--column", default="score", show_default=True, help="Name of the scores.")
 @click.option("--keep", multiple=True, metavar="COLUMN,…",
               help="Columns of FILE to write with the scores; may be given again.")  # fmt: skip
+@click.option(
+    "--exposure",
+    metavar="COLUMN",
+    help="Predict counts or amounts for this exposure of each row, not per unit of it.",
+)
 @options.quiet
 def predict(**given: Any) -> None:
     """Score the rows of a CSV or Parquet FILE with the MODEL folder.

@@ -1,0 +1,76 @@
+"""The measures of predictions of numbers on a part of the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._typing import Floats
+from ..auditing.metrics import BETWEEN, Key
+from ..auditing.number_metrics import check_means
+from ..auditing.number_tally import NumberSample, measure_numbers
+from ..rows import Rows
+
+if TYPE_CHECKING:
+    from .measures import Part
+
+#: The measures of all rows, and those between the groups.
+_OVERALL = ("mean_score", "deviance", "deviance_explained", "rmse", "gini", "actual_over_expected")
+_BETWEEN = ("outcome_gap", "score_gap")
+
+
+def measure_predictions(part: Part, predictions: Floats) -> dict[str, float]:
+    """Return the measures of predictions in the units of the target.
+
+    The objective of the part may be of numbers in other units, those of its rows.
+    """
+    rows, outcome = part.rows, part.rows.outcome
+    check_means(outcome.loss, numbers_of(rows), predictions, "the model")
+    values = measure_numbers(_sample(rows, predictions).tally())
+    found: dict[str, float] = {"rows": len(rows)}
+    found |= {
+        name: values[Key(name, place)]
+        for names, place in ((_OVERALL, "overall"), (_BETWEEN, BETWEEN))
+        for name in names
+        if Key(name, place) in values
+    }
+    if part.judge is not None:
+        left = part.judge.left(predictions).to_dict()
+        found["direct_effect_left"] = left.pop("estimate")
+        found |= {f"direct_effect_left_{name}": value for name, value in left.items()}
+    if part.objective is not None:
+        means = (predictions - outcome.origin) / outcome.unit
+        margin, penalty = outcome.loss.margin_of(means), part.objective.penalty
+        found[part.objective.fairness_name] = part.objective.losses(margin).penalty
+        statistics = np.asarray(penalty.statistics(np.ascontiguousarray(means))).tolist()
+        found |= dict(zip(penalty.names, statistics, strict=True))
+    return found
+
+
+def describe_numbers(rows: Rows) -> dict[str, Any]:
+    """Return facts about rows that need no prediction."""
+    y, z, weights = numbers_of(rows), rows.z, rows.mean_one_weights
+    ones, zeros = (float(np.average(y, weights=weights * each)) for each in (z, 1 - z))
+    return {
+        "rows": len(rows),
+        "exposure": len(rows) if rows.weights is None else float(rows.weights.sum()),
+        "mean_outcome": float(np.average(y, weights=weights)),
+        "share_z1": float(np.average(z, weights=weights)),
+        "outcome_gap": ones - zeros,
+    }
+
+
+def numbers_of(rows: Rows) -> Floats:
+    """Return the target of rows in the units of the user."""
+    return np.asarray(rows.outcome.as_given(), dtype=np.float64)
+
+
+def _sample(rows: Rows, predictions: Floats) -> NumberSample:
+    return NumberSample.of(
+        numbers_of(rows),
+        predictions,
+        rows.groups.codes,
+        loss=rows.outcome.loss,
+        weights=rows.weights,
+    )
