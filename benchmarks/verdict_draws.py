@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from unsway.auditing.evidence import Evidence, from_parts
+from unsway.auditing.verdict import decide
 from unsway.datasets.synthetic import _find_world
-from unsway.effects import balance, estimate_effects, verdict
+from unsway.effects import GapParts, balance, estimate_effects, verdict
 from unsway.effects.encoding import TableEncoder
 from unsway.effects.influence import EFFECTS
 from unsway.effects.result import Effects
@@ -36,8 +38,9 @@ STATES = {
 }
 
 _PARTS = ("estimate", "se", "low", "high")
-#: Of a score: the direct effect left as given and after recoding, and the pass-through.
-MEASURES = ("left_as_given", "left", "pass_through")
+#: Of a score: the direct effect left as given and after recoding, the same without the sharpness,
+#: on which the decision rests, and the pass-through.
+MEASURES = ("left_as_given", "left", "direct", "pass_through")
 COLUMNS: tuple[str, ...] = (
     "share_outside",
     *(f"{effect}.{part}" for effect in EFFECTS for part in _PARTS),
@@ -158,7 +161,7 @@ def _columns(
         yield from each.to_dict().values()
     parts = {name: effects.gap_parts(score) for name, score in scores.items()}
     for name in SCORES:
-        for measure in ("left_as_given", "left", "pass_through"):
+        for measure in MEASURES:
             each = getattr(parts[name], measure) if name in parts else None
             yield from [np.nan] * len(_PARTS) if each is None else each.to_dict().values()
     judge = Judge(effects, table, codes)
@@ -171,24 +174,20 @@ class Judge:
 
     def __init__(self, effects: Effects, table: Floats, codes: NDArray[np.int64]) -> None:
         self.effects, self.table, self.codes = effects, table, codes
-        self.checks = verdict(effects.overlap).findings
-        self._balanced: bool | None = None
+        self.checks = verdict(effects.overlap).to_dict()["findings"]
+        self._all: list[Any] | None = None
 
-    def state(self, parts: Any) -> float:
+    def state(self, parts: GapParts) -> float:
         """Return the state of the decision as a number."""
-        left = parts.left
-        if any(each.decisive and not each.passed for each in self.checks):
-            return CANNOT_TELL
-        half = 1.645 / 1.96 * (left.high - left.estimate)
-        if abs(left.estimate) + half < MARGIN and self._passed():
-            return BELOW
-        return EFFECT if left.low > 0 or left.high < 0 else CANNOT_TELL
+        given = from_parts(parts, parts.left_as_given)
+        evidence = Evidence(**given, groups=("0", "1"), margin=MARGIN, findings=self.checks)
+        if evidence.is_small:
+            evidence = replace(evidence, findings=self._with_balance())
+        return STATES[decide(evidence).state]
 
-    def _passed(self) -> bool:
-        if self._balanced is None:
+    def _with_balance(self) -> list[Any]:
+        if self._all is None:
             b = self.effects.nuisances.propensity
             found = balance(self.table, sensitive_features=self.codes, propensity=b)
-            each = [verdict(balance=found, weighting=name) for name in ("overlap", "ATT", "ATC")]
-            checks = [*self.checks, *(check for one in each for check in one.findings)]
-            self._balanced = all(check.passed for check in checks)
-        return self._balanced
+            self._all = verdict(self.effects.overlap, found).to_dict()["findings"]
+        return self._all

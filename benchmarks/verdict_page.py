@@ -24,7 +24,7 @@ CONFIDENCE = 0.999
 
 #: What intervals are asked to cover: the effects, and of each score what is left and passed on.
 LEFT = tuple(f"{score}.{what}" for score in ("blind", "fair", "over")
-             for what in ("left_as_given", "left"))  # fmt: skip
+             for what in ("left_as_given", "left", "direct"))  # fmt: skip
 PASSED = tuple(f"{score}.pass_through" for score in ("blind", "fair", "over"))
 COVERED = (*EFFECTS, *LEFT, *PASSED)
 
@@ -295,7 +295,7 @@ def _errors(kind: Kind, cells: Sequence[Cell]) -> list[str]:
     """Return biases, standard deviations and lengths of intervals, in points."""
     head = ["", *(cell.world for cell in cells)]
     rows = []
-    for what in (*EFFECTS, "fair.left"):
+    for what in (*EFFECTS, "fair.left_as_given", "fair.direct"):
         line = []
         for cell in cells:
             true = cell._true(what)
