@@ -6,6 +6,7 @@ CUDA device where there is one.
 
 import pickle
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,14 +23,25 @@ from contracts import (
 from contracts import shifted_objective as shifted
 from cuda_on_host import HostDevice, compiler, cupy_on_host
 
-from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
+from unsway import (
+    DirectEffect,
+    FairTarget,
+    FairXGBClassifier,
+    FairXGBRegressor,
+    Parity,
+    Schedule,
+    make_synthetic,
+)
 from unsway.core import Gamma, Objective, Penalty, Poisson, SquaredError, Tweedie
 from unsway.core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from unsway.extras import MissingExtraError
 from unsway.models import cuda_device
 from unsway.models import xgboost as xgboost_engine
 from unsway.models.cuda import CudaDerivatives, CudaLosses, DeviceGrower
-from unsway.models.xgboost import engine_params
+from unsway.models.labels import check_classes_here
+from unsway.models.xgboost import engine_params, nuisance_params
+from unsway.outcome import Outcome, number_loss
+from unsway.rows import Rows
 from unsway.tables import EngineTable
 
 xgboost = pytest.importorskip("xgboost")
@@ -76,13 +88,18 @@ def device(request, kernels, monkeypatch):
         stand_in = cupy_on_host(kernels)
         monkeypatch.setitem(sys.modules, "cupy", stand_in)
         monkeypatch.setattr(cuda_device, "require_cuda", lambda: stand_in)
-        monkeypatch.setattr(xgboost_engine, "engine_params", params_of_a_booster_on_the_cpu)
+        for params in (engine_params, nuisance_params):
+            monkeypatch.setattr(xgboost_engine, params.__name__, on_the_cpu(params))
     return request.param
 
 
-def params_of_a_booster_on_the_cpu(settings):
-    """Return XGBoost's parameters without the device, which is the stand-in's alone."""
-    return {name: value for name, value in engine_params(settings).items() if name != "device"}
+def on_the_cpu(params):
+    """Return what gives XGBoost's parameters without the device, which is the stand-in's alone."""
+
+    def without_device(settings):
+        return {name: value for name, value in params(settings).items() if name != "device"}
+
+    return without_device
 
 
 def arrays():
@@ -366,3 +383,94 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch, device):
     stand_in(monkeypatch, devices=2)
     with pytest.raises(ValueError, match=f"is '{device}', but there are 2 CUDA devices"):
         ask_for(device)
+
+
+# --- the regressor -------------------------------------------------------------------------------
+
+LOSSES_OF_NUMBERS = ("squared_error", "poisson", "gamma", "tweedie")
+
+
+def numbers_of(loss, n=3_000):
+    """Return coarse covariates, z, numbers with a known mean, and an exposure."""
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 2, n)
+    X = np.round(rng.normal(size=(n, 4)) + np.outer(z, [1.0, 0, 0, 0]), 1)
+    mean, exposure = np.exp(0.3 * X[:, 0] - 0.2 * X[:, 1] + 0.4 * z), rng.uniform(0.3, 1, n)
+    draws = {
+        "squared_error": lambda: 100 * mean + rng.normal(0, 30, n),
+        "poisson": lambda: rng.poisson(mean * exposure).astype(float),
+        "gamma": lambda: 100 * mean * rng.gamma(2, 0.5, n),
+        "tweedie": lambda: rng.poisson(mean * exposure) * rng.gamma(2, 50, n),
+    }
+    exposed = loss in ("poisson", "tweedie")
+    return X, draws[loss](), z, exposure if exposed else None
+
+
+def fit_numbers(device, loss, criterion=None, strength=None, **params):
+    X, y, z, exposure = numbers_of(loss)
+    params = {"max_depth": 3, "eta": 0.3, "device": device, **params}
+    model = FairXGBRegressor(
+        criterion, strength, loss=loss, params=params, schedule=SHORT, n_jobs=1
+    )
+    return model.fit(X, y, sensitive_features=z, exposure=exposure)
+
+
+def assert_same_numbers(device, ours, plain, loss):
+    X, *_ = numbers_of(loss)
+    expected = plain.predict(X)
+    difference = np.abs(ours.predict(X) - expected).max() / expected.mean()
+    print(f"largest difference: {difference:.1e} of the mean")
+    assert ours.n_rounds_ == plain.n_rounds_
+    assert ours.evals_result_["validation"].keys() == plain.evals_result_["validation"].keys()
+    assert difference < 20 * SCORE_TOLERANCE[device]
+
+
+@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
+def test_the_model_of_numbers_is_the_cpus(device, loss):
+    criterion = FairTarget(smoothing=0.0)
+    X, y, z, exposure = numbers_of(loss)
+    rows = Rows.check(
+        X, y, sensitive_features=z,
+        read_outcome=lambda y, n: Outcome.numbers(
+            y, n, loss=number_loss(loss), exposure=exposure
+        ),
+    )  # fmt: skip
+    rows = replace(rows, outcome=rows.outcome.standardised(rows.weights))
+    fitted = criterion.fit(rows)
+    ours, plain = (fit_numbers(kind, loss, fitted) for kind in ("cuda", "cpu"))
+    assert_same_numbers(device, ours, plain, loss)
+    assert (ours.balance_ is None) == (plain.balance_ is None)
+
+
+@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
+def test_at_strength_0_it_is_xgboosts_own_objective_there_as_well(device, loss):
+    ours, plain = (fit_numbers(kind, loss, strength=0.0) for kind in ("cuda", "cpu"))
+    assert_same_numbers(device, ours, plain, loss)
+    found, expected = (
+        model.evals_result_["validation"][plain_name(loss)] for model in (ours, plain)
+    )
+    assert_close(found, expected, 1e-4)
+
+
+def plain_name(loss):
+    return number_loss(loss).name
+
+
+@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
+def test_outcome_models_of_numbers_are_trained_there_too(device, loss):
+    X, y, _, exposure = numbers_of(loss)
+    model = fit_numbers("cuda", loss)
+    weights = np.ones(len(y)) if exposure is None else exposure
+    if model.balance_ is not None:
+        assert weights @ model.predict(X) == pytest.approx(y.sum(), rel=1e-4)
+    assert "fair_" + plain_name(loss) in model.evals_result_["validation"]
+
+
+def test_a_penalty_on_numbers_is_the_cpus(device):
+    ours, plain = (fit_numbers(kind, "squared_error", Parity(), 0.9) for kind in ("cuda", "cpu"))
+    assert_same_numbers(device, ours, plain, "squared_error")
+
+
+def test_several_classes_are_refused_there():
+    with pytest.raises(ValueError, match="several classes are trained on the CPU alone"):
+        check_classes_here(FairXGBClassifier(params={"device": "cuda"}))

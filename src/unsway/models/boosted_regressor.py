@@ -149,9 +149,11 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
 def _check_device(model: BoostedRegressor) -> None:
     params = params_of(model)
     device = str(params.get("device", "cpu")) if isinstance(params, Mapping) else "cpu"
-    if device != "cpu":
+    known = model.engine.number_devices
+    if device.partition(":")[0] not in known:
         raise ValueError(
-            f"params['device'] is {device!r}; counts and amounts are trained on the CPU alone"
+            f"params['device'] is {device!r}; {model.engine.name} trains numbers on "
+            f"{' or '.join(known)}"
         )
 
 

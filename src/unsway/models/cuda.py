@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Floats, Index
+from .._typing import Floats
 from ..core import Losses, Objective
 from ..core.derivatives import BoostingDerivatives, Singles, in_single_precision
 from ..extras import load
-from ..folds import column_ends, first_keys, mix_numbers
+from ..outcome import Outcome
 from ..tables import CodedTable
 from .boosting import Boosting
 from .cuda_device import place_of
 from .engine import Derivatives
+from .number_objectives import base_margin
 from .training import Part
 from .xgboost_rows import added_margin, training_matrix, xgboost
 
@@ -130,6 +131,8 @@ def start_on_device(
     validation: Part,
     curvature: str,
     learning_rate: float,
+    *,
+    own_objective: bool = False,
 ) -> Boosting:
     """Return rows, booster and objective on a CUDA device, before the first tree."""
     place = place_of(device)
@@ -140,31 +143,12 @@ def start_on_device(
                 params, train.rows.X if train.placed is None else train.placed.table,
                 validation.rows.X, train.rows.weights,
                 arrays=load("cupy", "cuda"), place=place,
+                own=train.rows.outcome if own_objective else None,
             ),
             CudaDerivatives(train.objective(), curvature, learning_rate),
             losses.objective,
             measure=losses, place=place,
         )  # fmt: skip
-
-
-def on_device(device: str, matrix: NDArray[Any]) -> Any:
-    """Return numbers in single precision, as XGBoost reads them, on a CUDA device."""
-    with place_of(device):
-        return load("cupy", "cuda").asarray(matrix, dtype=np.float32)
-
-
-def order_on_device(device: str, matrix: NDArray[Any]) -> Index | None:
-    """Return the canonical order of rows, or None if their keys alone do not tell it."""
-    with place_of(device):
-        cupy = load("cupy", "cuda")
-        numbers = cupy.asarray(matrix)
-        keys = cupy.asarray(first_keys(len(matrix), 0))
-        mix_numbers(keys, numbers, column_ends(numbers))
-        order = keys.argsort()
-        keys = keys[order]
-        if bool((keys[1:] == keys[:-1]).any()):
-            return None
-        return np.asarray(order.get(), dtype=np.intp)
 
 
 class DeviceGrower:
@@ -185,6 +169,8 @@ class DeviceGrower:
         CuPy, or NumPy if the rows stay on the host.
     place : context manager
         Makes the device of the rows the current one.
+    own : Outcome, optional
+        Numbers to train on by XGBoost's own objective, as the user gave them.
     """
 
     def __init__(
@@ -196,8 +182,9 @@ class DeviceGrower:
         *,
         arrays: Any = np,
         place: AbstractContextManager[Any] | None = None,
+        own: Outcome | None = None,
     ) -> None:
-        self.place = nullcontext() if place is None else place
+        self.place, self._own = nullcontext() if place is None else place, own
         with self.place:
             self._arrays, self._n_train = arrays, len(train)
             count = len(train) + len(validation)
@@ -206,6 +193,8 @@ class DeviceGrower:
             self._rows[len(train) :] = arrays.asarray(validation.matrix)
             on_it = CodedTable(self._rows[: len(train)], train.layout)
             self._matrix = training_matrix(params, on_it, weights)
+            if own is not None:
+                self._matrix.set_info(label=own.as_given())
             self.params = params
             self._start()
 
@@ -222,6 +211,9 @@ class DeviceGrower:
     def boost(self, derivatives: Derivatives) -> None:
         """Grow one tree."""
         with self.place:
+            if self._own is not None:
+                self.booster.update(self._matrix, self.n_trees)
+                return
             gradient, curvature = derivatives(self._margin()[: self._n_train])
             self.booster.boost(self._matrix, self.n_trees, grad=gradient, hess=curvature)
 
@@ -229,7 +221,8 @@ class DeviceGrower:
         """Return the margin of the validation rows: on the device, or of the first trees."""
         with self.place:
             if n_trees is not None:
-                return self._sum_of_trees(self._rows[self._n_train :], 0, n_trees).get()
+                rows = self._rows[self._n_train :]
+                return (self._sum_of_trees(rows, 0, n_trees) + self._origin()).get()
             return self._margin()[self._n_train :]
 
     def restart(self) -> DeviceGrower:
@@ -251,6 +244,8 @@ class DeviceGrower:
     def _margin(self) -> Any:
         """Return the margin of all rows, after adding the trees grown since the last call."""
         trees = self.n_trees
+        if not self._added:
+            self._margins[:] = self._origin()
         if self._added < trees:
             self._margins += self._sum_of_trees(self._rows, self._added, trees)
             self._added = trees
@@ -258,7 +253,17 @@ class DeviceGrower:
 
     def _sum_of_trees(self, rows: Any, first: int, last: int) -> Any:
         """Return the sum of trees ``first`` to ``last − 1``, on the device."""
-        return self._arrays.asarray(added_margin(self.booster, rows, (first, last)))
+        trees = self._arrays.asarray(added_margin(self.booster, rows, (first, last)))
+        return trees if self._own is None else trees - base_margin(self.booster, self._own.loss)
+
+    def _origin(self) -> float:
+        """Return the margin before the first tree, in the units of the outcome.
+
+        XGBoost's own objective starts from a mean that it finds itself.
+        """
+        if self._own is None or not self.n_trees:
+            return 0.0
+        return base_margin(self.booster, self._own.loss) - self._own.offset
 
 
 class CudaDerivatives(BoostingDerivatives):

@@ -5,7 +5,12 @@ from __future__ import annotations
 import sys
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Index
 from ..extras import MissingExtraError, load
+from ..folds import column_ends, first_keys, mix_numbers
 from .xgboost_rows import xgboost
 
 _KEEP_ALL = 2**63 - 1  # bytes that a pool may keep
@@ -94,3 +99,23 @@ class Place:
             return False
         attribute = self._runtime.cudaDevAttrMemoryPoolsSupported
         return bool(self._runtime.deviceGetAttribute(attribute, self._device.id))
+
+
+def on_device(device: str, matrix: NDArray[Any]) -> Any:
+    """Return numbers in single precision, as XGBoost reads them, on a CUDA device."""
+    with place_of(device):
+        return load("cupy", "cuda").asarray(matrix, dtype=np.float32)
+
+
+def order_on_device(device: str, matrix: NDArray[Any]) -> Index | None:
+    """Return the canonical order of rows, or None if their keys alone do not tell it."""
+    with place_of(device):
+        cupy = load("cupy", "cuda")
+        numbers = cupy.asarray(matrix)
+        keys = cupy.asarray(first_keys(len(matrix), 0))
+        mix_numbers(keys, numbers, column_ends(numbers))
+        order = keys.argsort()
+        keys = keys[order]
+        if bool((keys[1:] == keys[:-1]).any()):
+            return None
+        return np.asarray(order.get(), dtype=np.intp)

@@ -177,6 +177,8 @@ class Engine(Protocol):
         The parameters where none are given.
     objective : str
         What a saved model calls the objective whose margins are log-odds.
+    number_devices : tuple of str
+        Kinds of devices on which numbers are trained.
     """
 
     name: ClassVar[str]
@@ -186,6 +188,7 @@ class Engine(Protocol):
     default_learning_rate: ClassVar[float]
     default_params: ClassVar[Mapping[str, Any]]
     objective: ClassVar[str]
+    number_devices: ClassVar[tuple[str, ...]] = ("cpu",)
 
     def version(self) -> str:
         """Return the version of the library."""

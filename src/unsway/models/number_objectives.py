@@ -97,6 +97,13 @@ def _cap(settings: BoosterSettings) -> dict[str, Any]:
     return {} if set(_STEPS) & set(settings.params) else {"max_delta_step": loss.largest_step}
 
 
+def base_margin(booster: Any, loss: Loss) -> float:
+    """Return the margin from which an XGBoost model of numbers starts."""
+    learner = json.loads(booster.save_config())["learner"]
+    before = float(learner["learner_model_param"]["base_score"].strip("[]"))
+    return float(np.log(before)) if loss.link == "log" else before
+
+
 def raise_base_score(booster: Any, step: float, loss: Loss) -> Any:
     """Return an XGBoost model whose margins are higher by a step everywhere.
 

@@ -36,6 +36,7 @@ class XGBoost(Engine):
     default_learning_rate: ClassVar[float] = 0.3
     default_params: ClassVar[Mapping[str, Any]] = {"eta": 0.1, "max_depth": 3}
     objective: ClassVar[str] = "binary:logistic"
+    number_devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda", "gpu")
     refused_params: ClassVar[Mapping[str, str]] = {
         "objective": "it trains a binary-logistic model, or multi:softprob of several classes",
         "base_score": "the margin starts at 0",
@@ -76,8 +77,9 @@ class XGBoost(Engine):
             from .cuda import start_on_device
 
             return start_on_device(
-                device, params, train, validation, settings.curvature, learning_rate
-            )
+                device, params, train, validation, settings.curvature, learning_rate,
+                own_objective=settings.own_objective,
+            )  # fmt: skip
         rows = None if train.placed is None else train.placed.binned
         if rows is None:
             rows = training_matrix(params, train.rows.X, train.rows.weights)
@@ -112,7 +114,7 @@ class XGBoost(Engine):
         device = cuda_device(settings.params)
         if device is None or table.layout.levels:
             return None
-        from .cuda import order_on_device
+        from .cuda_device import order_on_device
 
         return order_on_device(device, table.matrix)
 
@@ -121,7 +123,7 @@ class XGBoost(Engine):
         device = cuda_device(settings.params)
         if device is None or table.layout.levels:  # categories are encoded on the host
             return table
-        from .cuda import on_device
+        from .cuda_device import on_device
 
         return CodedTable(on_device(device, table.matrix), table.layout)
 

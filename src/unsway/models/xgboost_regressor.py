@@ -32,7 +32,7 @@ class FairXGBRegressor(BoostedRegressor):
         Parameters of XGBoost, as in `FairXGBClassifier`. Above strength 0 they act on y in units of
         its mean under a log link, and those with a unit (``alpha``, ``gamma``, ``max_delta_step``)
         on y in standard deviations otherwise; ``max_delta_step`` is .7 under a log link unless it
-        is given. ``device`` may not be CUDA.
+        is given. ``device="cuda"`` keeps rows, margins and the objective on that device.
     schedule, validation_fraction, curvature, groups, callback, progress
         As in `FairXGBClassifier`.
     random_state, n_jobs
