@@ -91,9 +91,9 @@ class Inputs:
             "settings": describe(self.settings),
             "data": {
                 "rows": len(self.rows),
-                "training rows": _hash_rows(self.rows),
-                "eval_set": None if self.eval_set is None else _hash_rows(self.eval_set),
-                "test_set": None if self.test_set is None else _hash_rows(self.test_set),
+                "training rows": hash_rows(self.rows),
+                "eval_set": None if self.eval_set is None else hash_rows(self.eval_set),
+                "test_set": None if self.test_set is None else hash_rows(self.test_set),
             },
             "versions": {name: v for name, v in versions.items() if name != "python"},
         }
@@ -299,7 +299,8 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "…"
 
 
-def _hash_rows(rows: Rows) -> dict[str, Any]:
+def hash_rows(rows: Rows) -> dict[str, Any]:
+    """Return hashes of covariates, labels and weights."""
     return {
         "X": hash_table(rows.X),
         "y": hash_column(rows.outcome.as_given()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import logit
@@ -67,12 +67,20 @@ class Point:
         Why the fit failed; empty where it did not.
     """
 
+    #: What a folder of these calls itself.
+    store_format: ClassVar[str] = "unsway-frontier"
+
     strength: float
     parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     rounds: int | None = None
     trees: int | None = None
     seconds: float = 0.0
     error: str = ""
+
+    @property
+    def key(self) -> float:
+        """What a store finds it by."""
+        return self.strength
 
     def value(self, measure: str, part: str) -> float:
         """Return a measure on a part of the rows.

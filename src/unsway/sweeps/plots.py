@@ -71,3 +71,34 @@ def _draw_part(ax: Any, frontier: Frontier, part: str, x: str, y: str) -> None:
 
 def _name(measure: str) -> str:
     return {"auc": "AUC", "log_loss": "log-loss"}.get(measure, measure.replace("_", " "))
+
+
+def plot_alternatives(found: Any, ax: Any = None) -> Any:
+    """Draw utility against the axis on validation rows, a point per candidate.
+
+    Parameters
+    ----------
+    found : Alternatives
+    ax : matplotlib Axes, default=None
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    pyplot = load("matplotlib.pyplot", "plot")
+    ax = pyplot.subplots(figsize=(6, 4), layout="constrained")[1] if ax is None else ax
+    axis, utility = found.settings["axis"], found.settings["utility"]
+
+    def points(candidates: Any) -> tuple[list[float], list[float]]:
+        known = [each for each in candidates if not each.error]
+        return [each.value(utility) for each in known], [each.value(axis) for each in known]
+
+    ax.plot(*points(found.candidates), "o", color=GREY, alpha=0.5, label="candidates")
+    ax.plot(*points(found.front), "-", color=GREY, linewidth=1, label="frontier")
+    ax.plot(*points(found.finalists), "D", color=BLUE, label="finalists")
+    ax.plot(*points([found.champion]), "s", color=VERMILION, label="champion")
+    limit = found.champion.value(utility) - found.settings["max_utility_loss"]
+    ax.axvline(limit, color="0.7", linewidth=1, linestyle="--")
+    ax.set(xlabel=utility, ylabel=axis.replace("_", " "))
+    ax.legend(frameon=False)
+    return ax

@@ -21,9 +21,10 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,17 @@ from ..models.saved_model import SavedModel
 from .inputs import differences
 from .measures import Point
 
-FORMAT, SCHEMA_VERSION = "unsway-frontier", 1
+SCHEMA_VERSION = 1
 SWEEP, ABOUT, MODELS, ROW = "sweep.json", "about.json", "models", "row.json"
-#: What else the folder may hold: the outputs of ``unsway frontier``.
-BESIDE = ("frontier.csv", "frontier.svg", "report.html", "chosen")
+#: What else the folder may hold: the outputs of ``unsway frontier`` and ``unsway alternatives``.
+BESIDE = (
+    "frontier.csv",
+    "frontier.svg",
+    "alternatives.csv",
+    "alternatives.json",
+    "report.html",
+    "chosen",
+)
 #: What version 0.1 called the effects in about.json → what they are called now.
 RENAMED_EFFECTS = {
     "ATE": "total",
@@ -79,11 +87,14 @@ class Store:
         The columns of the table a logistic regression was made one-hot from, for its folder.
     roles : TrainingRoles, default=None
         What the columns of the training table were for, for the model folders.
+    holds : type, default=Point
+        What its entries are: the strengths of a sweep, or the candidates of a search.
     """
 
     path: Path
     features: Sequence[Feature] | None = None
     roles: TrainingRoles | None = None
+    holds: Any = Point
 
     @classmethod
     def of(cls, store: Any) -> Store:
@@ -93,6 +104,10 @@ class Store:
         if not isinstance(store, (str, os.PathLike)):
             raise TypeError(f"store must be the path of a folder; got {store!r}")
         return cls(Path(store))
+
+    def holding(self, kind: type) -> Store:
+        """Return the store of entries of another kind in the same folder."""
+        return dataclass_replace(self, holds=kind)
 
     def open(self, fingerprint: Mapping[str, Any]) -> None:
         """Make the store, or raise unless it is a store of this sweep."""
@@ -134,7 +149,7 @@ class Store:
 
     def _write_sweep(self, fingerprint: Mapping[str, Any]) -> None:
         content = {
-            "format": FORMAT,
+            "format": self.holds.store_format,
             "schema_version": SCHEMA_VERSION,
             "fingerprint": _without_digest(fingerprint),
         }
@@ -153,25 +168,26 @@ class Store:
             raise FileNotFoundError(f"{self.path} is no store of a sweep: it has no {SWEEP}")
         try:
             content = json.loads(path.read_text("utf-8"))
-            known = content["format"] == FORMAT
+            known = content["format"] == self.holds.store_format
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"{path} is damaged; give another folder") from None
         if not known or content.get("schema_version") != SCHEMA_VERSION:
             raise ValueError(
                 f"{path} has format {content['format']!r} and schema version "
-                f"{content.get('schema_version')!r}; {FORMAT!r} and {SCHEMA_VERSION} are read"
+                f"{content.get('schema_version')!r}; {self.holds.store_format!r} and "
+                f"{SCHEMA_VERSION} are read"
             )
         check_checksum(content, path, "give another folder")
         return _without_digest(content["fingerprint"])
 
     # --- entries ---------------------------------------------------------------------------------
 
-    def points(self) -> dict[float, Point]:
+    def points(self) -> dict[float, Any]:
         """Return every whole entry, by strength; a damaged one is left out with a warning."""
         found = {}
         for entry in sorted((self.path / MODELS).glob("[!.]*")):
             try:
-                point = read_folder(entry, _read_entry)
+                point = read_folder(entry, self._read)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 warnings.warn(
                     f"{entry} is damaged and will be computed again: {error}",
@@ -179,13 +195,16 @@ class Store:
                     stacklevel=3,
                 )
                 continue
-            found[point.strength] = point
+            found[point.key] = point
         return dict(sorted(found.items()))
 
-    def write(self, point: Point, model: Any) -> Point:
+    def _read(self, entry: Path) -> Any:
+        return _read_entry(entry, self.holds)
+
+    def write(self, point: Any, model: Any) -> Any:
         """Store a strength; return the stored point, another process's if that was first."""
         with self._clear_errors():
-            target = self._entry(point.strength)
+            target = self._entry(point.key)
             with temporary_name(target, folder=True) as writing:
                 entry = writing / "entry"
                 if model is None:
@@ -198,7 +217,7 @@ class Store:
                 row = _json(point.to_dict())
                 content = {"row": json.loads(row), "sha256": sha256(row.encode()).hexdigest()}
                 write_atomically(entry / ROW, _json(content))
-                return _put(entry, target, point)
+                return _put(entry, target, point, self._read)
 
     def copy(self, entry: Path) -> None:
         """Store the finished strength of another store."""
@@ -279,27 +298,27 @@ class Store:
             ) from error
 
 
-def _put(entry: Path, target: Path, point: Point) -> Point:
+def _put(entry: Path, target: Path, point: Any, read: Callable[[Path], Any]) -> Any:
     """Put an entry in place, unless a good one is there already; return the point that is kept."""
     try:
         put_folder(entry, target, replace=False)
     except FileExistsError:
         with suppress(OSError, ValueError, KeyError, TypeError):
-            kept: Point = read_folder(target, _read_entry)
+            kept = read_folder(target, read)
             if not kept.error:
                 return kept
         put_folder(entry, target)
     return point
 
 
-def _read_entry(entry: Path) -> Point:
+def _read_entry(entry: Path, kind: Any) -> Any:
     """Return the point of an entry, or raise with what is wrong with it."""
     content = json.loads((entry / ROW).read_text("utf-8"))
     if sha256(_json(content["row"]).encode()).hexdigest() != content["sha256"]:
         raise ValueError(f"the checksum of {ROW} differs")
-    point = Point.from_dict(content["row"])
-    if repr(point.strength) != entry.name:
-        raise ValueError(f"it holds strength {point.strength!r}")
+    point = kind.from_dict(content["row"])
+    if repr(point.key) != entry.name:
+        raise ValueError(f"it holds {point.key!r}")
     if not point.error:
         card = _read_card(entry)
         for name, expected in card["files"].items():
