@@ -41,10 +41,9 @@ def test_a_page_knows_the_groups_from_the_models_of_the_store(store, tmp_path):
     assert "the mean score of men less that of women" in html
 
 
-def test_without_direct_effects_no_strength_is_marked_and_a_note_says_why(store, tmp_path):
-    done = run(store, "-o", tmp_path / "page.html")
-    assert "no strength is marked" in done.output
-    assert 'id="chosen"' not in (tmp_path / "page.html").read_text("utf-8")
+def test_without_direct_effects_the_default_strength_is_marked(store, tmp_path):
+    run(store, "-o", tmp_path / "page.html")
+    assert 'id="chosen"' in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_quiet_prints_nothing(store, tmp_path):

@@ -123,9 +123,8 @@ def test_a_strength_that_failed_is_never_chosen():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({}, "give a rule"),
-        ({"rule": "knee", "max_direct_effect": 0.1}, "give a rule"),
-        ({"rule": "elbow"}, "unknown rule 'elbow'; choose from knee"),
+        ({"rule": "knee", "max_direct_effect": 0.1}, "give either a rule or"),
+        ({"rule": "elbow"}, "unknown rule 'elbow'; choose from default, knee"),
         ({"max_direct_effect": -0.1}, "max_direct_effect must be a finite number of at least 0"),
         ({"max_accuracy_loss": float("nan")}, "max_accuracy_loss must be a finite number"),
         ({"rule": "knee", "fairness": "gap"}, "there is no 'gap' on the validation rows"),
@@ -135,3 +134,58 @@ def test_a_strength_that_failed_is_never_chosen():
 def test_a_rule_that_makes_no_sense_is_refused(given, words):
     with pytest.raises(ValueError, match=words):
         FALLING.select(**given)
+
+
+# --- the default rule -----------------------------------------------------------------------------
+
+
+def shares(*pass_through, se=0.05, default=0.9):
+    """A frontier whose strengths pass these shares on, with paired differences to the default."""
+    strengths = (0.0, 0.5, 0.9)
+    points = tuple(
+        Point(strength=s, parts={"validation": {"accuracy": 0.8, "pass_through": share}})
+        for s, share in zip(strengths, pass_through, strict=True)
+    )
+    paired = {
+        repr(s): {
+            "pass_through_minus_default_se": se,
+            "log_loss_minus_blind": 0.001 * k,
+            "log_loss_minus_blind_se": 0.0004,
+        }
+        for k, s in enumerate(strengths)
+    }
+    return Frontier(points=points, parts={"validation": {"default_strength": default,
+                                                         "paired": paired}})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pass_through", "strength"),
+    [
+        ((1.0, 0.5, 0.1), 0.9),
+        ((1.0, 0.05, 0.1), 0.9),  # nearer to 0, but not by more than chance
+        ((1.0, 0.02, -0.4), 0.5),  # the default removes too much
+        ((0.1, 0.05, -0.6), 0.5),  # of two the nearest
+    ],
+)
+def test_only_a_strength_shown_to_be_nearer_to_fair_takes_the_place_of_the_default(
+    pass_through, strength
+):
+    assert shares(*pass_through).select().strength == strength
+
+
+def test_strengths_that_cannot_be_told_apart_leave_the_default_and_say_so():
+    choice = shares(1.0, 0.05, 0.1).select()
+    assert "no other strength has a pass-through nearer to 0 by more than chance" in choice.rule
+    assert "log-loss +0.0020 ± 0.0004 to the smallest strength" in choice.rule
+
+
+def test_the_nearest_strength_stands_for_a_default_that_was_not_fitted():
+    choice = shares(1.0, 0.5, 0.1, default=1.0).select("default")
+    assert choice.strength == 0.9
+    assert "the nearest to the default" in choice.rule
+
+
+def test_without_a_pass_through_the_default_is_taken():
+    choice = FALLING.select()
+    assert choice.strength == 0.9
+    assert "do not tell what share" in choice.rule

@@ -1,6 +1,7 @@
 """A sweep: its figures, its rows, its workers, and what it refuses."""
 
 import json
+import math
 
 import joblib
 import numpy as np
@@ -173,6 +174,11 @@ def test_weights_of_two_are_rows_twice(people):
     plain = sweep(people, test_set=test).point(0.9).parts["test"]
     weighted = (people.X, people.y, people.z, np.full(1_200, 2.0))
     found = sweep(people, test_set=weighted).point(0.9).parts["test"]
+    ends = ("_se", "_low", "_high")  # twice as many rows tell more
+    plain, found = (
+        {name: value for name, value in each.items() if not name.endswith(ends)}
+        for each in (plain, found)
+    )
     assert {**found, "rows": 2_400} == pytest.approx(plain)
 
 
@@ -427,3 +433,37 @@ def test_a_plot_shows_both_parts_and_the_choice(judged):
 
 def test_a_frontier_says_what_it_is(judged):
     assert repr(judged) == "Frontier of 2 strengths from 0 to 0.9"
+
+
+def test_strengths_are_compared_with_references_on_the_same_rows(people, others):
+    model = FairLogisticRegression()
+    test = (others.X, others.y, others.z)
+    given = {"test_set": test, "effects": {"max_extreme_share": 1}}
+    found = sweep(people, model, [0.0, 0.5, 1.0], **given)
+    facts = found.parts["test"]
+    assert facts["default_strength"] == 1.0
+    pairs = facts["paired"]
+    assert pairs["0.0"]["log_loss_minus_blind"] == pairs["1.0"]["log_loss_minus_default"] == 0
+    points = {each.strength: each for each in found.points}
+    loss = [points[s].value("log_loss", "test") for s in (0.0, 1.0)]
+    assert pairs["1.0"]["log_loss_minus_blind"] == pytest.approx(loss[1] - loss[0])
+    shares = [points[s].value("pass_through", "test") for s in (0.0, 1.0)]
+    assert pairs["0.0"]["pass_through_minus_full"] == pytest.approx(shares[0] - shares[1])
+    alone = math.hypot(*(points[s].value("pass_through_se", "test") for s in (0.0, 1.0)))
+    assert pairs["0.0"]["pass_through_minus_full_se"] < alone
+
+
+def test_a_store_keeps_the_differences_and_folds_have_them_too(people, tmp_path):
+    given = {"strengths": [0.0, 0.9], "cv": 2, "store": tmp_path / "s"}
+    effects = {"max_extreme_share": 1}
+    found = frontier(
+        FairLogisticRegression(Parity()),
+        people.X,
+        people.y,
+        sensitive_features=people.z,
+        effects=effects,
+        **given,
+    )
+    pairs = found.parts["validation"]["paired"]
+    assert set(pairs) == {"0.0", "0.9"}
+    assert Frontier.load(tmp_path / "s").parts["validation"]["paired"] == pairs

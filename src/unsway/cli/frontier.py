@@ -58,7 +58,7 @@ def frontier(
     given = {"max_direct_effect": max_direct_effect, "max_accuracy_loss": max_accuracy_loss}
     limits = {name: limit for name, limit in given.items() if limit is not None}
     if choose is not None and limits:
-        raise click.UsageError("--choose knee takes no limit; give either")
+        raise click.UsageError(f"--choose {choose} takes no limit; give either")
     seed = model["random_state"]
     title, classifier = make_classifier(strength=0.0, **model)
     chosen = check_strengths(classifier, strengths)
@@ -72,7 +72,7 @@ def frontier(
     if model["allow_separation"]:
         split["effects"] = {"allow_separation": True}
     found = _run(classifier, train, test, chosen, store, jobs, quiet, **split)
-    _finish(found, store, quiet, title, limits)
+    _finish(found, store, quiet, title, {"rule": choose, **limits})
 
 
 def _split(
@@ -138,8 +138,8 @@ def _finish(found: Frontier, store: Store, quiet: bool, title: str, limits: dict
     fairness = "direct_effect_left"
     if not any(fairness in point.parts.get("validation", {}) for point in found.points):
         fairness = "score_gap"
-        note("the direct effect left is not known: the choice goes by the gap of the scores")
-    choice = found.select(None if limits else "knee", fairness=fairness, **limits)
+        note("the direct effect left is not known: limits go by the gap of the scores")
+    choice = found.select(fairness=fairness, **limits)
     page = store.path / "frontier.html" if writable and are_installed(REPORT_PACKAGES) else None
     if writable:
         write_folder_atomically(store.path / "chosen", store.model_folder(choice.strength))

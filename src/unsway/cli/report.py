@@ -7,14 +7,12 @@ from typing import Any
 
 from ..files import check_writable
 from ..report import write_frontier_report
-from ..sweeps import Choice, Frontier
-from .console import note, say
+from ..sweeps import Frontier
+from .console import say
 from .outputs import check_html
 
 
-def report(
-    store: Path, output: Path, title: str | None, quiet: bool, **limits: float | None
-) -> None:
+def report(store: Path, output: Path, title: str | None, quiet: bool, **limits: Any) -> None:
     """Show the sweep in the folder STORE, made by `unsway frontier`, as one HTML page.
 
     The page opens from disk, asks the network for nothing, and has a slider over the strengths.
@@ -22,19 +20,7 @@ def report(
     check_html(output)
     found = Frontier.load(store)
     check_writable(output)
-    choice = _choose(found, limits, quiet)
+    choice = found.select(**limits)
     write_frontier_report(found, output, choice=choice, title=title)
     if not quiet:
         say(f"Report of {len(found.strengths)} strengths: {output}")
-
-
-def _choose(found: Frontier, limits: dict[str, Any], quiet: bool) -> Choice | None:
-    """Return the strength to mark; limits that cannot be met are an error, no knee is not."""
-    if any(limit is not None for limit in limits.values()):
-        return found.select(**limits)
-    try:
-        return found.select("knee")
-    except ValueError as error:
-        if not quiet:
-            note(f"no strength is marked: {error}")
-        return None

@@ -17,8 +17,9 @@ from ..auditing.evidence import Evidence
 from ..auditing.verdict import Decision, decide
 from ..core import Objective
 from ..effects import Effects, Estimate, GapParts, Nuisances, estimate_effects
+from ..effects.fair_parts import FairParts
 from ..effects.gap_parts import gap_parts
-from ..effects.influence import doubly_robust
+from ..effects.influence import Mean, doubly_robust
 from ..frames import plain
 from ..rows import Rows
 from .number_measures import describe_numbers, measure_predictions
@@ -31,6 +32,9 @@ HIGHER_IS_BETTER = ("accuracy", "auc")
 MEASURES = (
     "rows",
     "accuracy",
+    "accuracy_se",
+    "accuracy_low",
+    "accuracy_high",
     "auc",
     "log_loss",
     "brier",
@@ -223,15 +227,31 @@ class Judge:
 
     def parts(self, scores: Floats) -> GapParts | None:
         """Return where the scores' gap comes from, on the rows with scores; None where unknown."""
-        known, confidence = self.effects.nuisances, self.effects.settings["confidence"]
-        if not np.isfinite(known.outcome).all():
-            return None
-        if self.places is None:
+        if self.places is None and np.isfinite(self.effects.nuisances.outcome).all():
             return self.effects.gap_parts(scores)
-        rows, at = self.rows.take(self.places), self.places
-        some = Nuisances(known.propensity[at], known.outcome[at])
+        some = self._scored_nuisances()
+        if some is None:
+            return None
+        rows, confidence = self._scored_rows(), self.effects.settings["confidence"]
         effects = doubly_robust(rows.y, rows.z, rows.mean_one_weights, some)
         return gap_parts(scores, rows, some, effects, confidence)
+
+    def fair_parts(self) -> FairParts | None:
+        """Return what a blind score is made of, on the rows with scores; None where unknown."""
+        some = self._scored_nuisances()
+        rows = self._scored_rows()
+        weights = rows.mean_one_weights
+        return None if some is None else FairParts.of(rows.y, rows.z, weights, some)
+
+    def _scored_rows(self) -> Rows:
+        return self.rows if self.places is None else self.rows.take(self.places)
+
+    def _scored_nuisances(self) -> Nuisances | None:
+        """Return the nuisances of the rows with scores; None without models of the outcome."""
+        known, at = self.effects.nuisances, self.places
+        if not np.isfinite(known.outcome).all():
+            return None
+        return known if at is None else Nuisances(known.propensity[at], known.outcome[at])
 
     def _spread(self, scores: Floats) -> Floats:
         """Return scores of all rows with the same means by group, and the same influence on them.
@@ -282,7 +302,7 @@ class Part:
         groups: dict[str, Any] = {"sensitive_features": self.rows.z, "sample_weight": weights}
         found = {
             "rows": len(y),
-            "accuracy": float(np.average((scores > threshold) == y, weights=weights)),
+            **_named("accuracy", _accuracy(scores, self.rows, threshold)),
             "auc": float(roc_auc_score(y, scores, sample_weight=weights)),
             "log_loss": float(log_loss(y, scores, sample_weight=weights, labels=[0, 1])),
             "brier": float(np.average((scores - y) ** 2, weights=weights)),
@@ -325,6 +345,13 @@ class Part:
         return about
 
 
+def _accuracy(scores: Floats, rows: Rows, threshold: float) -> Estimate:
+    """Return the share of decisions that are right."""
+    right = ((scores > threshold) == rows.y).astype(np.float64)
+    found = Mean.average(right, rows.mean_one_weights)
+    return Estimate.normal(found.value, found.se)
+
+
 def _named(name: str, found: Estimate) -> dict[str, float]:
     """Return an estimate with its standard error and interval under a name."""
     numbers = found.to_dict()
@@ -347,3 +374,8 @@ def judge_of(
     except ValueError as error:
         return None, f"no direct effect left on the {place} rows: {error}"
     return Judge(effects=found, rows=rows.with_table(None), places=places), None
+
+
+def scores_of(model: Any, X: Any) -> Floats:
+    """Return a model's scores of rows."""
+    return np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .._typing import Floats, Index
 from ..checks import check_choice, check_number
 from ..frames import Tabular
 from .charts import frontier_charts
+from .choice import ROUNDING, costs, front, knee, lost, nearer_to_fair, rule_of, within
 from .measures import Point, tidy_columns, usable_points
 from .store import MODELS, SCHEMA_VERSION, Store
 
-RULES = ("knee",)
-#: A limit is kept if it is missed by no more than this.
-_ROUNDING = 1e-12
+RULES = ("default", "knee")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -197,8 +193,8 @@ class Frontier(Tabular):
         (0.0, 0.5)
         """
         usable = usable_points(self.points, (x, y), part)
-        front = _front(_costs(usable, (x, y), part))
-        return replace(self, points=tuple(usable[k] for k in front))
+        best = front(costs(usable, (x, y), part))
+        return replace(self, points=tuple(usable[k] for k in best))
 
     def select(
         self,
@@ -214,9 +210,10 @@ class Frontier(Tabular):
 
         Parameters
         ----------
-        rule : {"knee"}, default=None
-            The point of the Pareto front farthest below the line between its ends, both measures
-            scaled to [0, 1].
+        rule : {"default", "knee"}, default=None
+            "default", also without a limit: the strength that the estimator has by default, unless
+            another one is shown to have a pass-through nearer to 0. "knee": the point of the Pareto
+            front farthest below the line between its ends, both measures scaled to [0, 1].
         max_direct_effect : float, default=None
             The smallest strength whose direct effect left is this near to 0.
         max_accuracy_loss : float, default=None
@@ -247,6 +244,8 @@ class Frontier(Tabular):
         0.9
         >>> found.select("knee").strength
         0.5
+        >>> found.select().strength  # no default is known, nor any pass-through
+        0.9
         """
         limits = {"max_direct_effect": max_direct_effect, "max_accuracy_loss": max_accuracy_loss}
         for name, limit in limits.items():
@@ -254,23 +253,31 @@ class Frontier(Tabular):
                 check_number(limit, name, at_least=0)
         if rule is not None:
             check_choice(rule, "rule", RULES)
-        if (rule is None) == all(limit is None for limit in limits.values()):
-            raise ValueError("give a rule such as 'knee', or max_direct_effect, max_accuracy_loss")
+        limited = any(limit is not None for limit in limits.values())
+        if rule is not None and limited:
+            raise ValueError("give either a rule or max_direct_effect, max_accuracy_loss")
+        if rule != "knee" and not limited:
+            return self._default_choice(part)
         usable = usable_points(self.points, (utility, fairness), part)
-        costs = _costs(usable, (utility, fairness), part)
+        each = costs(usable, (utility, fairness), part)
         if rule is not None:
-            position = _knee(costs)
+            position = knee(each)
         else:
-            position = _within(costs, max_direct_effect, max_accuracy_loss)
-            rule = _rule(max_direct_effect, max_accuracy_loss, utility, fairness)
+            position = within(each, max_direct_effect, max_accuracy_loss)
+            rule = rule_of(max_direct_effect, max_accuracy_loss, utility, fairness)
         point = usable[position]
-        if max_direct_effect is not None and costs[position, 1] > max_direct_effect + _ROUNDING:
-            loss = _lost(max_accuracy_loss, utility, "with")
+        if max_direct_effect is not None and each[position, 1] > max_direct_effect + ROUNDING:
+            loss = lost(max_accuracy_loss, utility, "with")
             raise ValueError(
                 f"no strength has |{fairness}| ≤ {max_direct_effect:g} on the {part} rows{loss}: "
                 f"the nearest is {point.value(fairness, part):+.4f} at strength {point.strength:g}"
             )
         return Choice(rule=rule, part=part, point=point, blind=usable[0])
+
+    def _default_choice(self, part: str) -> Choice:
+        usable = usable_points(self.points, (), part)
+        point, reason = nearer_to_fair(usable, self.parts.get(part, {}), part)
+        return Choice(rule=reason, part=part, point=point, blind=usable[0])
 
     def plot(
         self,
@@ -349,47 +356,3 @@ class Frontier(Tabular):
         failed = sum(bool(point.error) for point in self.points)
         more = f", {failed} failed" if failed else ""
         return f"Frontier of {len(self.points)} strengths from {low:g} to {high:g}{more}"
-
-
-def _costs(points: Sequence[Point], measures: Sequence[str], part: str) -> Floats:
-    """Return what each point costs, a column per measure."""
-    return np.array([[point.cost(measure, part) for measure in measures] for point in points])
-
-
-def _front(costs: Floats) -> Index:
-    """Return the positions of the costs that no others beat in both columns."""
-    beaten = [np.any((costs <= own).all(axis=1) & (costs < own).any(axis=1)) for own in costs]
-    return np.flatnonzero(~np.array(beaten))
-
-
-def _knee(costs: Floats) -> int:
-    """Return the position on the Pareto front that is farthest from the line between its ends.
-
-    Both measures are scaled to [0, 1] over the front (Satopää et al. 2011, "Finding a kneedle in a
-    haystack"); of equals the fairer one is taken.
-    """
-    front = _front(costs)
-    low, high = costs[front].min(axis=0), costs[front].max(axis=0)
-    scaled = (costs[front] - low) / np.where(high > low, high - low, 1.0)
-    order = np.lexsort([scaled[:, 1], scaled.sum(axis=1).round(12)])  # the last is first
-    return int(front[order[0]])
-
-
-def _within(costs: Floats, effect: float | None, loss: float | None) -> int:
-    """Return the smallest strength fair enough, or the fairest one that is accurate enough."""
-    allowed = np.full(len(costs), True)
-    if loss is not None:
-        allowed = costs[:, 0] <= costs[0, 0] + loss + _ROUNDING
-    unfair = np.where(allowed, costs[:, 1], np.inf)
-    fair = unfair <= (-np.inf if effect is None else effect + _ROUNDING)
-    return int(np.argmax(fair) if fair.any() else np.argmin(unfair))
-
-
-def _rule(effect: float | None, loss: float | None, utility: str, fairness: str) -> str:
-    if effect is None:
-        return f"smallest |{fairness}|{_lost(loss, utility, 'with')}"
-    return f"smallest strength with |{fairness}| ≤ {effect:g}{_lost(loss, utility, 'and')}"
-
-
-def _lost(loss: float | None, utility: str, word: str) -> str:
-    return "" if loss is None else f" {word} at most {loss:g} of {utility} lost"

@@ -22,13 +22,14 @@ from ..models.path import QUARTERS, LinearPath, Path, strength_path
 from ..rows import Rows
 from ..tables import take
 from .inputs import Inputs, check_inputs, check_strengths, engine_of, fit_at, some_rows
-from .measures import Part, Point, judge_of
+from .measures import Part, Point, judge_of, scores_of
+from .paired import ScoresOf
 from .result import Frontier
 from .same_rows import refuse_other_groups
 from .store import Store
 
-#: A strength, and its model where there is one and no store keeps it.
-Fitted = tuple[Point, Any]
+#: A strength, its model where there is one and no store keeps it, and scores out of fold by part.
+Fitted = tuple[Point, Any, dict[str, Floats]]
 #: Called with a finished strength, how many are finished and how many there are in all.
 Callback = Callable[[Point, int, int], None]
 
@@ -143,6 +144,7 @@ class Sweep:
         self.store = None if store is None else Store.of(store)
         self.known: dict[float, Point] = {}
         self._models: dict[float, Any] = {}
+        self._held_out: dict[float, dict[str, Floats]] = {}
         self._job: Job | None = None
         self._paths: tuple[Path, ...] = ()
         self._notes: list[str | None] = []
@@ -169,8 +171,9 @@ class Sweep:
         done = len(strengths) - len(missing)
         if missing and self.store is not None:
             self.store.check_writable()
-        for point, model in self._fit(missing, n_jobs):
+        for point, model, held_out in self._fit(missing, n_jobs):
             self.known[point.strength] = point
+            self._held_out[point.strength] = held_out
             if model is not None:
                 self._models[point.strength] = model
             done += 1
@@ -264,6 +267,10 @@ class Sweep:
         if kept is not None and self._job is None:
             return kept
         parts = {part.name: part.describe() for part in self._prepared().parts}
+        found = ScoresOf(self.inputs, self.store, self._models, self._held_out)
+        for part in self._prepared().parts:
+            earlier = (kept or {}).get("parts", {}).get(part.name, {})
+            parts[part.name] |= found.compare(part, self.known, earlier)
         about = {"notes": list(dict.fromkeys(filter(None, self._notes))), "parts": parts}
         if self.store is not None:
             self.store.write_about(about)
@@ -325,8 +332,10 @@ class Job:
 
     def fit(self, paths: tuple[Path, ...], strength: float) -> Fitted:
         """Return a strength with its model, or with what went wrong; a store keeps the model."""
-        point, model = self._fit(paths, strength)
-        return (point, model) if self.store is None else (self.store.write(point, model), None)
+        point, model, held_out = self._fit(paths, strength)
+        if self.store is None:
+            return point, model, held_out
+        return self.store.write(point, model), None, held_out
 
     def _fit(self, paths: tuple[Path, ...], strength: float) -> Fitted:
         started = time.perf_counter()
@@ -337,22 +346,22 @@ class Job:
             measures = {}
             for part in self.parts:
                 known = part.name in held_out
-                scores = held_out[part.name] if known else _scores(model, part.rows.X)
+                scores = held_out[part.name] if known else scores_of(model, part.rows.X)
                 measures[part.name] = part.measure(scores, self.inputs.settings["threshold"])
         except Exception as error:
             seconds, message = time.perf_counter() - started, f"{type(error).__name__}: {error}"
-            return Point(strength=strength, seconds=seconds, error=message), None
+            return Point(strength=strength, seconds=seconds, error=message), None, {}
         if hasattr(model, "criterion"):
             model.criterion = self.criterion
         point = Point(strength=strength, parts=measures, seconds=seconds, **_length(model))
-        return point, model
+        return point, model, held_out
 
     def _out_of_fold(self, paths: Sequence[Path], strength: float) -> dict[str, Floats]:
         """Return the out-of-fold scores of the rows to choose by, where there are folds."""
         rows = self.inputs.rows
         scores = np.empty(len(rows))
         for path, (_, held) in zip(paths, self.inputs.folds, strict=True):
-            scores[held] = _scores(path.fit(strength), take(rows.X, held))
+            scores[held] = scores_of(path.fit(strength), take(rows.X, held))
         return {"validation": scores} if paths else {}
 
 
@@ -372,10 +381,6 @@ def blocks_of(strengths: Sequence[float], workers: int, *, warm: bool) -> list[l
 def _as_given(rows: Rows) -> tuple[Any, Any, Any, Any]:
     """Return covariates, labels, sensitive attribute and weights as an estimator's fit has them."""
     return rows.X, rows.outcome.as_given(), rows.groups.as_given(), rows.weights
-
-
-def _scores(model: Any, X: Any) -> Floats:
-    return np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
 
 
 def _length(model: Any) -> dict[str, Any]:

@@ -20,7 +20,9 @@ from .. import options
 @click.option("--test-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.25,
               show_default=True, help="Without --test: share of the rows to judge by.")  # fmt: skip
 @click.option("--cv", type=click.IntRange(min=2), help="Choose by this many folds.")
-@click.option("--choose", type=click.Choice(["knee"]), help="The knee, unless a limit is given.")
+@click.option("--choose", type=click.Choice(["default", "knee"]),
+              help="Unless a limit is given, the default strength, or one that is shown to pass "
+                   "less of the direct effect on.")  # fmt: skip
 @options.limits("Choose")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
               help="Strengths trained at a time, each in a process of its own.")  # fmt: skip

@@ -13,7 +13,7 @@ from .. import options
 @click.argument("store", type=options.ANY_PATH)
 @click.option("-o", "--output", type=options.ANY_PATH, required=True,
               help="The .html file.")  # fmt: skip
-@options.limits("Mark", "; without a limit, the knee is marked")
+@options.limits("Mark", "; without a limit, that of the default rule is marked")
 @click.option("--title", help="What the report is about.")
 @options.quiet
 def report(**given: Any) -> None:
