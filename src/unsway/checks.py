@@ -32,6 +32,8 @@ def read_column(values: Any, role: str) -> tuple[NDArray[Any], str | None]:
         raise ValueError(f"{role} must be one column; got an array of shape {array.shape}")
     if len(array) == 0:
         raise ValueError(f"{role} is empty")
+    if array.dtype.kind == "c":
+        raise TypeError(f"{role} holds complex numbers; give real ones")
     missing = missing or _count_missing(array)
     if missing:
         raise ValueError(
@@ -117,6 +119,23 @@ def check_length(array: NDArray[Any], n_rows: int, role: str, beside: str = "X")
     """Raise unless there is one value for each row of the table beside it."""
     if len(array) != n_rows:
         raise ValueError(f"{role} has {len(array)} rows but {beside} has {n_rows}; they must match")
+
+
+def check_same_order(X: Any, values: Any, role: str, beside: str = "X") -> None:
+    """Raise if two pandas objects have the same row labels in another order.
+
+    Rows are matched by their position, as in scikit-learn. Other labels are therefore allowed, such
+    as those of a column taken before ``reset_index``.
+    """
+    one: Any = getattr(X, "index", None)
+    other: Any = getattr(values, "index", None)
+    if not (hasattr(one, "equals") and hasattr(other, "equals")) or one.equals(other):
+        return
+    if one.is_unique and len(one) == len(other) and len(one.difference(other, sort=False)) == 0:
+        raise ValueError(
+            f"{role} has the index of {beside} in another order, and rows are matched by position; "
+            f"order it first: {role}.loc[{beside}.index]"
+        )
 
 
 def check_weights(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Floats, Index
-from .checks import check_weights
+from .checks import check_same_order, check_weights
 from .folds import canonical_order
 from .groups import Grouping, Groups
 from .outcome import Outcome
@@ -63,6 +63,8 @@ class Rows:
         known as well as two rates over one.
         """
         n_rows = row_count(X)
+        check_same_order(X, y, "y")
+        check_same_order(X, sensitive_features, "sensitive_features")
         outcome = read_outcome(y, n_rows)
         sensitive = Groups.check(sensitive_features, n_rows, groups=groups)
         weights = check_weights(sample_weight, n_rows)

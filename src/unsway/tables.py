@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from datetime import date, time, timedelta
+from typing import Any, NoReturn, Self
 
 import narwhals as nw
 import numpy as np
@@ -16,6 +17,21 @@ from .checks import is_missing
 
 #: What a missing category reads as.
 MISSING = "(missing)"
+#: Values that are no level of a category → what they are called.
+_NO_LEVEL: dict[tuple[type, ...], str] = {
+    (date, time, np.datetime64): "dates",
+    (timedelta, np.timedelta64): "durations",
+    (list, tuple, dict, set, np.ndarray): "lists",
+    (complex, np.complexfloating): "complex numbers",
+    (bytes, bytearray): "bytes",
+}
+#: The same for the kinds of columns of frames, by their names in narwhals.
+_NO_KIND = {
+    **dict.fromkeys(("Datetime", "Date", "Time"), "dates"),
+    "Duration": "durations",
+    **dict.fromkeys(("List", "Array", "Struct"), "lists"),
+    "Binary": "bytes",
+}
 #: Engines keep single precision; a larger number would be infinite there.
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -54,10 +70,13 @@ def columns(X: Any) -> Iterator[Column]:
     frame = _as_frame(X)
     if frame is not None:
         for series in map(frame.get_column, frame.columns):
+            _refuse_kind(str(series.name), series.dtype)
             if _is_number(series.dtype):
                 values = series.cast(nw.Float64).to_numpy().astype(np.float64)
                 yield Column(str(series.name), values, categorical=False)
             else:
+                if str(series.dtype) in ("Object", "Unknown"):
+                    _refuse_values(str(series.name), series.to_numpy())
                 texts = series.cast(nw.String).to_numpy().astype(object)
                 texts[series.is_null().to_numpy()] = MISSING  # pandas 2 casts None to "None"
                 yield Column(str(series.name), texts, categorical=True)
@@ -70,11 +89,40 @@ def columns(X: Any) -> Iterator[Column]:
 
 
 def _array_column(name: str, values: NDArray[Any]) -> Column:
+    if values.dtype.kind in "mMc":
+        _refuse(name, {"m": "durations", "M": "dates", "c": "complex numbers"}[values.dtype.kind])
     try:
         return Column(name, values.astype(np.float64), categorical=False)
     except (TypeError, ValueError):
+        _refuse_values(name, values)
         texts = [MISSING if is_missing(value) else str(value) for value in values]
         return Column(name, np.array(texts, dtype=object), categorical=True)
+
+
+def _refuse_kind(name: str, dtype: Any) -> None:
+    """Raise if the values of a column of a frame are neither numbers nor words."""
+    what = _NO_KIND.get(str(dtype).partition("(")[0])  # the oldest narwhals has not every class
+    if what is not None:
+        _refuse(name, what)
+
+
+def _refuse_values(name: str, values: NDArray[Any]) -> None:
+    """Raise if a value in a column of objects is neither a number nor a word."""
+    for value in values:
+        for kinds, what in _NO_LEVEL.items():
+            if isinstance(value, kinds) and not is_missing(value):
+                _refuse(name, what)
+
+
+def _refuse(name: str, what: str) -> NoReturn:
+    advice = {
+        "dates": "convert them to numbers, such as the days since a date",
+        "durations": "convert them to numbers, such as days",
+        "complex numbers": "give their parts as columns of their own",
+    }.get(what, "give each part as a column of its own")
+    raise TypeError(
+        f"column {name!r} holds {what}, neither numbers nor words; {advice}, or drop it"
+    )
 
 
 def take(X: Any, rows: Any) -> Any:

@@ -6,6 +6,7 @@ Fairness is a penalty on statistics of the scores, or the loss against shifted t
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Real
 
 import numpy as np
 
@@ -233,6 +234,8 @@ class Objective:
 
 def check_strength(strength: float, *, shifted: bool = False) -> None:
     """Raise unless 0 ≤ λ < 1; shifted targets allow 1 as well."""
+    if isinstance(strength, (bool, np.bool_)) or not isinstance(strength, Real):
+        raise TypeError(f"strength must be a number; got {strength!r}")
     if shifted and not 0 <= strength <= 1:
         raise ValueError(f"strength must be at least 0 and at most 1; got {strength!r}")
     if not shifted and not 0 <= strength < 1:

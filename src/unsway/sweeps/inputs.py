@@ -139,6 +139,13 @@ def check_inputs(
         sample_weight=sample_weight,
         groups=getattr(estimator, "groups", None),
     )
+    if cv is not None:
+        fewest = int(np.bincount(rows.strata()).min())
+        if cv > fewest:
+            raise ValueError(
+                f"cv={cv} asks for a row of each class and sensitive level in every fold; the "
+                f"rarest of them has {fewest}: give a smaller cv"
+            )
     eval_rows, test_rows = (
         None if given is None else check_other_rows(given, name, rows)
         for name, given in (("eval_set", eval_set), ("test_set", test_set))
