@@ -273,6 +273,8 @@ def check_table(X: Any, smallest: int = 2) -> Any:
     """Return a frame as it is and anything else as an array; NaN and text are allowed."""
     if isinstance(X, (list, tuple, np.ndarray)) or not hasattr(X, "columns"):
         return check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=smallest)
+    if len(X.columns) == 0:
+        raise ValueError("X has no columns; give at least one")
     return X
 
 

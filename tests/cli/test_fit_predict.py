@@ -357,7 +357,7 @@ def test_one_seed_gives_one_model(place, tmp_path):
         (["--sensitive", "sex"], "--sensitive: column 'sex' has the values 'Female' and 'Male'; "
          "say which counts as 1, as in --sensitive sex=Male"),
         (["--sensitive", "job"], "--sensitive: column 'job' has 37 rows without a value of 400; "
-         "fill them in or take those rows out first"),
+         "fill them in, or leave those rows out with --drop-missing"),
         (["--sensitive", "hired=yes"], "--target and --sensitive are both 'hired'; give two "
          "columns"),
         (["--weights", "sex"], "--weights 'sex' is the target or the sensitive column"),
@@ -544,7 +544,7 @@ def bad_files(folder):
         "cut.parquet": (whole[: len(whole) // 2], "cannot be read as Parquet"),
         "words.parquet": (b"a,b\n1,2\n" * 9, "cannot be read as Parquet"),
         "really.csv": (whole, "is a Parquet file; name it .parquet"),
-        "people.xlsx": (whole, "give a file that ends in .csv or .parquet"),
+        "people.xlsx": (whole, "cannot be read as a workbook"),
         "latin.csv": ("hired,sex,b\nyes,Male,ü\nno,Female,x\n".encode("latin1"), "column 'b' holds "
                       "bytes that are not UTF-8 text"),
     }  # fmt: skip
@@ -566,7 +566,7 @@ def test_an_unreadable_file_is_refused_in_one_line_without_its_values(name, plac
 def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
     (tmp_path / "people.csv").mkdir()
     found = complaint("fit", tmp_path / "people.csv", *ROLES, "-o", tmp_path / "model")
-    assert found.endswith("is a folder; give a .csv or .parquet file")
+    assert found.endswith("is a folder; give a file, such as .csv or .parquet")
 
 
 def test_the_row_names_of_pandas_are_no_feature(tmp_path):

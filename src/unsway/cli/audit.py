@@ -19,7 +19,7 @@ from ..models.saved_model import SavedModel
 from ..report import write_audit_report
 from ..rows import Rows
 from .console import note, say, steps
-from .flags import check_column, take_roles
+from .flags import check_column, drop_missing, take_roles
 from .options import RoleFlags
 from .outputs import REPORT_PACKAGES, check_html, check_installed, places
 from .predict import model_columns, predict_table, text_columns
@@ -137,7 +137,8 @@ def read_rows(
         if name in named:
             raise ValueError(f"{COLUMN}{name} is the column of {named[name]} too; give another")
     models = [each.model for each in sources if each.model is not None]
-    table = read_table(file, as_text=[name for model in models for name in text_columns(model)])
+    as_text = [name for model in models for name in text_columns(model)]
+    table = read_table(file, as_text=as_text, reading=flags.reading)
     columns = [each.scores(table) for each in sources]
     trained = sources[0].training_rows(table, allowed=allow_training_rows)
     for source, column in zip(sources, columns, strict=True):
@@ -146,7 +147,10 @@ def read_rows(
                 f"{source.flag}: {len(column):,} scores for {table.num_rows:,} rows of {file}; "
                 "they must be those of the same rows in the same order"
             )
-    rows, roles = take_roles(table, replace(flags, drop=(*flags.drop, *own)))
+    flags = replace(flags, drop=(*flags.drop, *own))
+    table, kept = drop_missing(table, flags)
+    columns = columns if kept is None else [column[kept] for column in columns]
+    rows, roles = take_roles(table, flags)
     refuse_row_names(rows.X)
     return rows, roles, columns, trained
 

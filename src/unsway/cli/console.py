@@ -75,6 +75,11 @@ class Steps:
         """Describe the current step."""
         self._progress.update(self._task, description=one_line(description))
 
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is shown."""
+        return self._progress.disable
+
     def advance(self) -> None:
         """Count one step as done."""
         self._stop_if_asked()

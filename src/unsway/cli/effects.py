@@ -22,10 +22,11 @@ from ..models.folder import TrainingRoles
 from ..paper.plots import to_bytes
 from ..rows import Rows
 from .console import Steps, note, one_line, say, show_table, steps
-from .flags import take_roles
+from .covariates import describe_columns, show_columns
+from .flags import read_rows, take_roles
 from .options import PICTURES, RoleFlags
 from .outputs import check_installed, places
-from .table_files import read_table, refuse_row_names
+from .table_files import refuse_row_names
 
 _ENDS = ("estimate", "se", "low", "high")
 #: What each of --plots is written as.
@@ -55,13 +56,15 @@ def effects(
         places(paths, file),
         steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress,
     ):
-        rows, roles = take_roles(read_table(file), flags, numeric_target=True)
+        rows, roles = take_roles(read_rows(file, flags), flags, numeric_target=True)
         refuse_row_names(rows.X)
+        show_columns(rows.X, quiet=quiet)
         progress.next("Fitting models")
         found = study(rows, settings, progress)
         files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
         if json_file:
-            files[json_file] = to_json(found, {"file": file.name, **asdict(roles)})
+            facts = {"file": file.name, **asdict(roles), "columns": describe_columns(rows.X)}
+            files[json_file] = to_json(found, facts)
         progress.advance()
         for path, content in files.items():
             write_atomically(path, content)

@@ -40,6 +40,7 @@ from ..models.training import fit_for, fit_held_out, hold_out_rows
 from ..rows import Rows
 from ..sweeps.measures import Part
 from .console import Steps, say, show_table, steps
+from .covariates import describe_columns, show_columns
 from .fit_numbers import (
     NUMBER_METRICS,
     balance_line,
@@ -49,10 +50,10 @@ from .fit_numbers import (
     number_names,
     scores_of,
 )
-from .flags import Coded, code_column, code_roles, find_columns, take_roles
+from .flags import Coded, code_column, code_roles, find_columns, read_rows, take_roles
 from .number_target import check_loss_flags
 from .options import RoleFlags
-from .table_files import read_table, refuse_many_levels, refuse_row_names
+from .table_files import refuse_many_levels, refuse_row_names
 
 #: Engine → its classifier.
 ENGINES: dict[str, Any] = {
@@ -118,6 +119,8 @@ def fit(
         progress.next("Writing the model")
         metrics = {name: measure(done, name) for name in done.parts}
         training = {"rows": len(done.rows), **_length(classifier), "metrics": metrics}
+        if done.rows.X is not None:
+            training["columns"] = describe_columns(done.rows.X)
         classifier.criterion = criterion  # the settings; the fitted one holds the rows
         save_model(
             classifier, output, features=done.features, roles=done.roles, training=training,
@@ -133,9 +136,10 @@ def fit(
 
 def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Steps) -> Trained:
     """Read the table and train on it, on one-hot columns if the model is linear."""
-    rows, roles = take_roles(read_table(file), flags)
+    rows, roles = take_roles(read_rows(file, flags), flags)
     refuse_row_names(rows.X)
     given, rows = rows, in_training_units(rows, classifier)
+    show_columns(rows.X, quiet=progress.quiet)
     X, features, held = rows.X, None, np.zeros(len(rows), dtype=bool)
     criterion, strength = classifier.criterion, classifier.strength
     progress.next("Estimating what the sensitive attribute does")

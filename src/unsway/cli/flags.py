@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from ..models.features import close_matches
 from ..models.folder import TrainingRoles
 from ..outcome import Outcome
 from ..rows import Rows
+from .covariates import choose_columns, with_notes
 from .number_target import check_loss_flags, expose, number_outcome, propose_loss
 from .options import RoleFlags
-from .table_files import plain_column, plain_columns
+from .table_files import known_rows, plain_column, plain_columns, read_table
 
 #: The name of the other group where one value is compared with several.
 REST = "(any other)"
@@ -46,9 +48,33 @@ def take_roles(
         raise ValueError("no column is left to train on")
     X = plain_columns(table.select(features))
     groups.refuse_in(X)
+    accept = split_columns(flags.accept, table.column_names, "--accept")
+    X = choose_columns(X, outcome.values if outcome.binary else None, accept=accept)
     sample_weight = None if flags.weights is None else _weights(table, flags.weights)
     rows = Rows(X=X, outcome=outcome, groups=groups, weights=sample_weight)
     return expose(rows, table, flags), replace(roles, exposure=flags.exposure)
+
+
+def read_rows(path: Path, flags: RoleFlags) -> Any:
+    """Return a file as a table, without the rows that ``--drop-missing`` leaves out."""
+    return drop_missing(read_table(path, reading=flags.reading), flags)[0]
+
+
+def drop_missing(table: Any, flags: RoleFlags) -> tuple[Any, NDArray[np.bool_] | None]:
+    """Return the rows that have a label, a sensitive value and a weight, and which these are.
+
+    All rows, and None, unless ``--drop-missing`` asks for it.
+    """
+    if not flags.drop_missing:
+        return table, None
+    found, _ = find_columns(flags, table.column_names)
+    kept = np.ones(table.num_rows, dtype=bool)
+    for name in filter(None, (found.target, found.sensitive, found.weights, found.exposure)):
+        kept &= known_rows(table, name)
+    if not kept.any():
+        raise ValueError("--drop-missing: no row has a label, a sensitive value and a weight")
+    rows = table.take(np.flatnonzero(kept))
+    return with_notes(rows, dropped_rows=int((~kept).sum())), kept
 
 
 def find_columns(flags: RoleFlags, names: Sequence[str]) -> tuple[RoleFlags, str | None]:
@@ -147,7 +173,7 @@ def code_column(table: Any, name: str, flag: str) -> Coded:
     if missing:
         raise ValueError(
             f"{flag}: column {name!r} has {missing:,} rows without a value of {len(array):,}; fill "
-            "them in or take those rows out first"
+            "them in, or leave those rows out with --drop-missing"
         )
     levels, codes = np.unique(array, return_inverse=True)
     if len(levels) == 1:

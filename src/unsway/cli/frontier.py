@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,12 @@ from ..sweeps import Choice, Frontier, Point, Store
 from ..sweeps.inputs import check_inputs, check_strengths
 from ..sweeps.sweep import Sweep
 from .console import Steps, note, say, show_table, steps
+from .covariates import show_columns
 from .fit import make_classifier, one_hot_rows
-from .flags import take_roles
+from .flags import read_rows, take_roles
 from .options import RoleFlags
 from .outputs import REPORT_PACKAGES, are_installed
-from .table_files import read_table, refuse_row_names, write_table
+from .table_files import refuse_row_names, write_table
 
 #: Lines of the printed table at most; frontier.csv has all.
 SHOWN = 12
@@ -62,8 +63,9 @@ def frontier(
     seed = model["random_state"]
     title, classifier = make_classifier(strength=0.0, **model)
     chosen = check_strengths(classifier, strengths)
-    rows, roles = take_roles(read_table(file), flags)
+    rows, roles = take_roles(read_rows(file, flags), flags)
     refuse_row_names(rows.X)
+    show_columns(rows.X, quiet=quiet)
     is_linear = isinstance(classifier, FairLogisticRegression)
     encode = OneHot(one_hot_rows(rows)[1]) if is_linear else None
     train, test = _split(rows, flags, test_file, test_fraction, seed)
@@ -80,7 +82,8 @@ def _split(
 ) -> tuple[Rows, Rows | None]:
     """Return the rows to train on, and the test rows: those of another file, or held out."""
     if test_file is not None:
-        other, _ = take_roles(read_table(test_file), flags)
+        table = read_rows(test_file, flags)
+        other, _ = take_roles(table, replace(flags, accept=tuple(table.column_names)))
         try:
             return rows, other.with_table(align(other.X, features_of_table(rows.X)))
         except ValueError as error:

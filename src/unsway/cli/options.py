@@ -56,6 +56,25 @@ def check_jobs(context: click.Context, option: click.Parameter, value: int) -> i
     return value
 
 
+def parse_delimiter(
+    context: click.Context, option: click.Parameter, text: str | None
+) -> str | None:
+    """Return the sign a user wrote, a tab also as ``tab``."""
+    sign = {"tab": "\t", "\\t": "\t"}.get(text or "", text)
+    if sign is not None and (len(sign) != 1 or sign in '"\r\n.' or sign.isalnum()):
+        raise click.BadParameter(f"{text!r} is no sign such as ';' or tab")
+    return sign
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a user says about how a file is written."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
+
+
 @dataclass(frozen=True)
 class RoleFlags:
     """What a user wrote about the columns."""
@@ -68,6 +87,9 @@ class RoleFlags:
     loss: str | None = None
     power: float | None = None
     exposure: str | None = None
+    accept: tuple[str, ...] = ()
+    drop_missing: bool = False
+    reading: Reading = Reading()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -76,11 +98,28 @@ class RoleFlags:
         return (self.target, self.sensitive, *others, *self.drop)
 
 
+#: The options of how a file is written.
+reading_options = together(
+    click.option("--delimiter", metavar="SIGN", callback=parse_delimiter,
+                 help="What stands between the columns of a CSV file, such as ';' or tab. "
+                 "[default: as the file looks]"),
+    click.option("--decimal", type=click.Choice([".", ","]),
+                 help="The decimal sign of a CSV file. [default: as the file looks]"),
+    click.option("--sheet", metavar="NAME", help="The sheet of a workbook that has several."),
+)  # fmt: skip
+
+
+def take_reading(given: dict[str, Any]) -> Reading:
+    """Return what a user says about a file, taken from the options of a command."""
+    return Reading(**{each.name: given.pop(each.name) for each in fields(Reading)})
+
+
 def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the table and the flags that give its columns their roles: `file` and `flags`."""
 
     @wraps(command)
     def call(**given: Any) -> Any:
+        given["reading"] = take_reading(given)
         flags = RoleFlags(**{each.name: given.pop(each.name) for each in fields(RoleFlags)})
         return command(flags=flags, **given)
 
@@ -102,6 +141,11 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="The power of --loss tweedie, between 1 and 2. [default: 1.5]"),
         click.option("--exposure", metavar="COLUMN",
                      help="Time insured or the like: the target is modelled per unit of it."),
+        click.option("--accept", multiple=True, metavar="COLUMN,…",
+                     help="Columns to train on although a check leaves them out or refuses them."),
+        click.option("--drop-missing", is_flag=True,
+                     help="Leave out rows without a label, sensitive value or weight."),
+        reading_options,
     )(call)  # fmt: skip
 
 

@@ -12,8 +12,10 @@ from ..extras import load
 from ..models.folder import load_model
 from ..models.saved_model import SavedModel
 from .console import note, say, steps
+from .covariates import notes_of
 from .flags import check_column, split_columns
 from .number_target import exposure_column
+from .options import Reading
 from .outputs import places
 from .table_files import (
     check_suffix,
@@ -28,6 +30,7 @@ from .table_files import (
 def predict(
     model: Path, file: Path, output: Path, column: str, keep: tuple[str, ...], quiet: bool,
     exposure: str | None = None,
+    **written: str | None,
 ) -> None:  # fmt: skip
     """Score the rows of a CSV or Parquet FILE with the MODEL folder.
 
@@ -38,7 +41,8 @@ def predict(
     check_suffix(output)
     with places([output], file), steps(3, f"Reading {file.name}", quiet=quiet) as progress:
         saved = load_model(model)
-        table = read_table(file, as_text=text_columns(saved))
+        reading = Reading(**written)
+        table = read_table(file, as_text=text_columns(saved), reading=reading)
         kept = split_columns(keep, table.column_names, "--keep")
         if column in kept:
             raise ValueError(f"--keep {column!r} has the name of the scores; choose --column")
@@ -46,10 +50,12 @@ def predict(
         scores, notes = predict_table(saved, table)
         scores = for_column(saved, scores, table, exposure)
         progress.next("Writing the scores")
-        result = read_text(file, kept) if kept else None
+        result = read_text(file, kept, reading) if kept else None
         write_table(output, _with_scores(result, column, scores))
         progress.advance()
     if not quiet:
+        if notes_of(table).get("form"):
+            note(notes_of(table)["form"])
         for each in notes:
             note(each)
         what, form = ("scores", ".3f") if saved.loss is None else ("predictions", ",.5g")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,9 +15,15 @@ from numpy.typing import NDArray
 
 from ..extras import load
 from ..files import write_atomically
+from .covariates import like, with_notes
+from .csv_form import CsvForm, csv_form
+from .options import Reading
+from .workbooks import WORKBOOKS, read_workbook
 
-#: How the file of a table may end.
+#: How the file of a table may end, and those that are read only.
 SUFFIXES = (".csv", ".parquet")
+CSV_SUFFIXES = (".csv", ".tsv", ".txt")
+READ_SUFFIXES = (*CSV_SUFFIXES, ".parquet", *WORKBOOKS)
 #: How a cell begins that a spreadsheet would run as a formula, and text that is a number after all.
 FORMULA = r"\A([ \n]*[=+\-@\t\r])"
 NUMBER = r"\A\s*[+-]?(\d[\d.,]*|[.,]\d+|(?i:inf|infinity|nan))([eE][+-]?\d+)?%?\s*\z"
@@ -32,39 +39,55 @@ def check_suffix(path: Path) -> str:
     return suffix
 
 
-def read_table(path: Path, *, as_text: Sequence[str] = ()) -> Any:
+def read_table(path: Path, *, as_text: Sequence[str] = (), reading: Reading | None = None) -> Any:
     """Return a file as a pyarrow table with distinct column names and at least one row.
 
     Parameters
     ----------
     path : Path
-        A CSV file with a header, in UTF-8, or a Parquet file.
+        A CSV file with a header, in UTF-8, a Parquet file, or a workbook.
     as_text : sequence of str
         Columns of a CSV file to read as text even where every value looks like a number.
+    reading : Reading, optional
+        What a user says about the file; by default it is read as its first lines look.
     """
-    suffix = check_suffix(path)
+    suffix, reading = path.suffix.lower(), reading or Reading()
+    if suffix not in READ_SUFFIXES:
+        raise ValueError(f"{path}: give a file that ends in {', '.join(READ_SUFFIXES)}")
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give a .csv or .parquet file")
+        raise IsADirectoryError(f"{path} is a folder; give a file, such as .csv or .parquet")
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty")
-    table = _read_csv(path, as_text) if suffix == ".csv" else _read_parquet(path)
+    notes: dict[str, Any] = {}
+    if suffix in CSV_SUFFIXES:
+        form = csv_form(path, reading.delimiter, reading.decimal)
+        table, notes["form"] = _read_csv(path, as_text, form), form.describe(path.name)
+    elif suffix in WORKBOOKS:
+        table = read_workbook(path, reading.sheet)
+    else:
+        table = _read_parquet(path)
     names = table.column_names
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise ValueError(f"{path} has more than one column named {twice!r}; rename one")
     if table.num_rows == 0:
         raise ValueError(f"{path} has a header but no rows")
     index = [name for name in names if re.fullmatch(r"__index_level_\d+__", name)]
-    return table.drop_columns(index) if index else table  # pandas puts its row names there
+    table = table.drop_columns(index) if index else table  # pandas puts its row names there
+    return with_notes(table.replace_schema_metadata(None), **notes)
 
 
-def read_text(path: Path, names: Sequence[str]) -> Any:
+def read_text(path: Path, names: Sequence[str], reading: Reading | None = None) -> Any:
     """Return columns as the file has them: of a CSV file every value as its text."""
-    if check_suffix(path) == ".parquet":
+    if path.suffix.lower() == ".parquet":
         return _read_parquet(path).select(list(names))
-    return _read_csv(path, names, include_columns=list(names), strings_can_be_null=False)
+    reading = reading or Reading()
+    if path.suffix.lower() in WORKBOOKS:
+        return read_workbook(path, reading.sheet).select(list(names))
+    form = csv_form(path, reading.delimiter, reading.decimal)
+    return _read_csv(path, names, form, include_columns=list(names), strings_can_be_null=False)
 
 
 def write_table(path: Path, table: Any) -> Path:
@@ -106,7 +129,7 @@ def plain_columns(table: Any) -> Any:
     """Return the table with every column as floats or as text; refuse dates, lists and bytes."""
     pyarrow = load("pyarrow", "cli")
     plain = {name: _plain(name, table.column(name), pyarrow) for name in table.column_names}
-    return pyarrow.table(plain)
+    return like(pyarrow.table(plain), table)
 
 
 def plain_column(table: Any, name: str) -> tuple[NDArray[Any], int]:
@@ -115,6 +138,13 @@ def plain_column(table: Any, name: str) -> tuple[NDArray[Any], int]:
     array = column.to_numpy()
     nan = int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0
     return array, column.null_count or nan
+
+
+def known_rows(table: Any, name: str) -> NDArray[np.bool_]:
+    """Return which rows have a value in a column."""
+    values = plain_columns(table.select([name])).column(name)
+    known: NDArray[np.bool_] = ~values.is_null(nan_is_null=True).to_numpy()
+    return known
 
 
 def refuse_row_names(table: Any) -> None:
@@ -145,7 +175,7 @@ def _read_parquet(path: Path) -> Any:
         raise ValueError(f"{path} cannot be read as Parquet: {reason}") from error
 
 
-def _read_csv(path: Path, as_text: Sequence[str], **options: Any) -> Any:
+def _read_csv(path: Path, as_text: Sequence[str], form: CsvForm, **options: Any) -> Any:
     """Return a CSV file as a table, these columns as text."""
     csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
     with path.open("rb") as file:
@@ -153,14 +183,17 @@ def _read_csv(path: Path, as_text: Sequence[str], **options: Any) -> Any:
             raise ValueError(f"{path} is a Parquet file; name it .parquet")
     nulls = {"strings_can_be_null": True, "quoted_strings_can_be_null": False}
     types = dict.fromkeys(as_text, pyarrow.string())
-    convert = csv.ConvertOptions(column_types=types, **(nulls | options))
+    convert = csv.ConvertOptions(
+        column_types=types, decimal_point=form.decimal, **(nulls | options)
+    )
+    parse = csv.ParseOptions(delimiter=form.delimiter)
     try:
-        return csv.read_csv(path, convert_options=convert)
+        return csv.read_csv(path, parse_options=parse, convert_options=convert)
     except (pyarrow.ArrowException, ValueError) as error:  # its text may quote a row: not shown
-        raise ValueError(f"{path} cannot be read as CSV: {_fault(path)}") from error
+        raise ValueError(f"{path} cannot be read as CSV: {_fault(path, form)}") from error
 
 
-def _fault(path: Path) -> str:
+def _fault(path: Path, form: CsvForm) -> str:
     """Return what is wrong with a CSV file, without any value of it."""
     csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
     faults = []
@@ -173,7 +206,7 @@ def _fault(path: Path) -> str:
         csv.read_csv(
             path,
             read_options=csv.ReadOptions(use_threads=False),  # with threads, rows have no number
-            parse_options=csv.ParseOptions(invalid_row_handler=on_fault),
+            parse_options=csv.ParseOptions(delimiter=form.delimiter, invalid_row_handler=on_fault),
         )
     if not faults:
         return "it is not comma-separated text in UTF-8"

@@ -22,6 +22,7 @@ from .. import options
     metavar="COLUMN",
     help="Predict counts or amounts for this exposure of each row, not per unit of it.",
 )
+@options.reading_options
 @options.quiet
 def predict(**given: Any) -> None:
     """Score the rows of a CSV or Parquet FILE with the MODEL folder.
