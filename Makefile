@@ -74,7 +74,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
-	$(PIP) install --group dev --editable ".[cli,dask,lightgbm,plot,report,xgboost-cpu]"
+	$(PIP) install --group dev --editable ".[cli,dask,excel,lightgbm,plot,report,xgboost-cpu]"
 	touch $@
 
 $(VENV)/.all: $(VENV)/.dev

@@ -86,7 +86,7 @@ PYTHON = {
     "one dimension": (lambda: fit(X), "Expected 2D array"),
     "three dimensions": (lambda: fit(np.zeros((N, 1, 1))), "dim 3"),
     "no rows": (lambda: fit(TABLE[:0], Y[:0], Z[:0]), "minimum of 2 is required"),
-    "no columns": (lambda: fit(TABLE[[]]), "X has no columns"),
+    "no columns": (lambda: boost(TABLE[[]]), "X has no columns"),
     "infinity": (lambda: boost(with_column([np.inf] * N)), "infinity"),
     "a number too large": (lambda: boost(with_column([1e300] * N)), "too large"),
     "the attribute": (lambda: boost(with_column(Z), z=pd.Series(Z, name="c")), "drop it"),

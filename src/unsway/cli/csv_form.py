@@ -68,7 +68,7 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
 
 
 def _header(lines: Sequence[str], delimiter: str) -> list[str]:
-    """Return the names of the columns if there are several and every line has as many, else none."""
+    """Return the names of the columns, none unless there are several and as many in every line."""
     rows = _rows(lines, delimiter)
     whole = bool(rows) and len(rows[0]) > 1 and {len(row) for row in rows} == {len(rows[0])}
     return rows[0] if whole else []
