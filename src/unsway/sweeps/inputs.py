@@ -139,13 +139,7 @@ def check_inputs(
         sample_weight=sample_weight,
         groups=getattr(estimator, "groups", None),
     )
-    if cv is not None:
-        fewest = int(np.bincount(rows.strata()).min())
-        if cv > fewest:
-            raise ValueError(
-                f"cv={cv} asks for a row of each class and sensitive level in every fold; the "
-                f"rarest of them has {fewest}: give a smaller cv"
-            )
+    _check_folds(cv, rows)
     eval_rows, test_rows = (
         None if given is None else check_other_rows(given, name, rows)
         for name, given in (("eval_set", eval_set), ("test_set", test_set))
@@ -161,6 +155,16 @@ def check_inputs(
         train_rows=everything,
     )
     return inputs if eval_rows is not None else _split(inputs)
+
+
+def _check_folds(cv: int | None, rows: Rows) -> None:
+    """Raise unless every fold can have a row of each class and sensitive level."""
+    fewest = int(np.bincount(rows.strata()).min())
+    if cv is not None and cv > fewest:
+        raise ValueError(
+            f"cv={cv} asks for a row of each class and sensitive level in every fold; the rarest "
+            f"of them has {fewest}: give a smaller cv"
+        )
 
 
 def _split(inputs: Inputs) -> Inputs:
