@@ -238,7 +238,10 @@ FILES = {
     "other letters": (csv(PEOPLE).decode().encode("utf-16"), "cannot be read as CSV|no column"),
     "one class": (people(hired=1), "has the same value in every row"),
     "one group": (people(sex="Male"), "has the same value in every row"),
-    "three labels": (people(hired=np.arange(N) % 3), "has 3 different values"),
+    "three labels": (
+        people(hired=np.array(list("abc"))[np.arange(N) % 3]),
+        "has 3 different values",
+    ),
     "a workbook that is none": (b"PK", "cannot be read as a workbook"),
 }
 
