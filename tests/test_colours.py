@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import unsway
 from unsway import audit, colours, make_synthetic, write_audit_report
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 pytest.importorskip("matplotlib").use("Agg")
 pytest.importorskip("altair", reason="the report extra is not installed")

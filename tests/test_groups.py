@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from columns import TEXTS, each_column_of_numbers, each_column_of_text
 
-from unsway.groups import Grouping, Groups, find_copies, level_extremes
+from unsway.grouping import Grouping
+from unsway.groups import Groups, find_copies, level_extremes
 
 
 def groups(name=None):
@@ -58,9 +59,9 @@ def test_the_level_of_each_row_is_given_back_as_the_user_wrote_it():
 
 
 def test_levels_weigh_the_same_in_the_fair_score_unless_told_otherwise():
-    assert groups().reference_weights == (0.5, 0.5)
-    chosen = Groups(codes=np.array([0, 1]), levels=(0, 1), reference_weights=(0.25, 0.75))
-    assert chosen.reference_weights == (0.25, 0.75)
+    assert groups().weights_of() == (0.5, 0.5)
+    chosen = Groups(codes=np.array([0, 1]), levels=(0, 1), weighting=(0.25, 0.75))
+    assert chosen.weights_of() == (0.25, 0.75)
 
 
 def test_some_rows_keep_the_levels_and_the_name():

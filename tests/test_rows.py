@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.outcome import Outcome
 from unsway.rows import Rows
 

@@ -33,7 +33,7 @@ _HOMES = {
     "equalized_odds_ratio": "auditing",
     "calibration_by_group": "auditing",
     "fair_log_loss": "auditing",
-    "Grouping": "groups",
+    "Grouping": "grouping",
     "log_audit": "interop",
     "skops_trusted_types": "interop",
     "ShowProgress": "progress",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, Self
@@ -11,61 +11,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ._typing import Codes, Floats
+from ._typing import Codes, Floats, Index
 from .checks import check_length, distinct_values, read_column, show_value
+from .grouping import MOST_NUMBERS, Recoding, show_levels
+from .grouping import Grouping as Grouping
+from .grouping import check_grouping as check_grouping
 from .tables import Column, columns, take
 
 #: Rows looked at first: most columns are no copy of the sensitive attribute there already.
 _HEAD = 1_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Grouping:
-    """How a sensitive attribute is read: what its levels are compared with.
-
-    Estimators, effects, audits and sweeps take it as ``groups``.
-
-    Parameters
-    ----------
-    reference : optional
-        The level that the other is compared with, z = 0. By default 0 or False; of two levels with
-        other names it must be stated.
-
-    Examples
-    --------
-    >>> from unsway import FairLogisticRegression
-    >>> FairLogisticRegression(groups=Grouping(reference="Male"))
-    FairLogisticRegression(groups=Grouping(reference='Male'))
-    """
-
-    reference: Any = None
-
-    def choose_reference(self, levels: NDArray[Any]) -> Any:
-        """Return the reference among the levels of a column, or ask for it."""
-        known, stated = levels.tolist(), self.reference
-        shown = " and ".join(map(repr, known))
-        if stated is not None:
-            if stated not in known:
-                raise ValueError(
-                    f"reference={stated!r} is not a level of sensitive_features, which has {shown}"
-                )
-            return levels[known.index(stated)]
-        if known == [0, 1]:  # also False and True
-            return levels[0]
-        raise ValueError(
-            f"sensitive_features has the levels {shown}; state the one that the other is compared "
-            f"with: groups=Grouping(reference={known[0]!r}) or Grouping(reference={known[1]!r})"
-        )
-
-
-def check_grouping(groups: Any) -> Grouping:
-    """Return how a sensitive attribute is read, by default if nothing is stated."""
-    if not isinstance(groups, Grouping | None):
-        raise TypeError(
-            f"groups must be a Grouping, for instance groups=Grouping(reference={groups!r}); got "
-            f"{groups!r}"
-        )
-    return Grouping() if groups is None else groups
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,25 +34,28 @@ class Groups:
         What the positions stand for, the reference first.
     name : str, optional
         The column's name.
-    reference_weights : tuple of float
-        w, the weight of each level in the fair score Σ_l w_l·E[y|X, z=l]; equal by default.
+    weighting : {"uniform", "prevalence"} or tuple of float, default="uniform"
+        w, the weight of each level in the fair score Σ_l w_l·E[y|X, z=l]; see `weights_of`.
+    kept : array of int, optional
+        The positions of these rows among those given, where rows of other levels were left out.
+    recoding : Recoding, optional
+        Which level each distinct value of the column belongs to; see `like`.
 
     Examples
     --------
     >>> groups = Groups.check(["F", "M", "M"], 3, groups=Grouping(reference="F"))
-    >>> groups.names, groups.z.tolist(), groups.reference_weights
+    >>> groups.names, groups.z.tolist(), groups.weights_of()
     (('F', 'M'), [0.0, 1.0, 1.0], (0.5, 0.5))
+    >>> Groups.check(["b", "a", "c", "b"], 4).names  # the largest level is the reference
+    ('b', 'a', 'c')
     """
 
     codes: Codes
     levels: tuple[Any, ...]
     name: str | None = None
-    reference_weights: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.reference_weights:
-            uniform = (1 / len(self.levels),) * len(self.levels)
-            object.__setattr__(self, "reference_weights", uniform)
+    weighting: str | tuple[float, ...] = "uniform"
+    kept: Index | None = None
+    recoding: Recoding | None = field(default=None, repr=False)
 
     @classmethod
     def check(
@@ -113,8 +70,8 @@ class Groups:
 
         Parameters
         ----------
-        sensitive_features : column of any kind
-            Exactly two levels, no missing value.
+        sensitive_features : column of any kind, or Groups
+            At least two levels, no missing value. Groups are taken as they are.
         n_rows : int
             Rows it must have.
         groups : Grouping, optional
@@ -122,37 +79,146 @@ class Groups:
         beside : str, default="X"
             What has that many rows.
         """
+        role = "sensitive_features"
         if sensitive_features is None:
             raise TypeError("sensitive_features is required: pass sensitive_features=z by name")
         how = check_grouping(groups)
-        array, name = read_column(sensitive_features, "sensitive_features")
+        if isinstance(sensitive_features, cls):
+            check_length(sensitive_features.codes, n_rows, role, beside)
+            return replace(sensitive_features, kept=None)
+        array, name = read_column(sensitive_features, role)
+        check_length(array, n_rows, role, beside)
+        values = distinct_values(array, role)
+        if len(values) == 1:
+            raise ValueError(f"{role} has {_describe(values)}; at least two are needed")
+        if len(values) == 2:
+            positions = (array == values[1]).astype(np.intp)
+        else:
+            positions = np.searchsorted(values, array)
+        return cls.coded(positions, values, groups=how, name=name)
+
+    @classmethod
+    def coded(
+        cls,
+        positions: NDArray[Any],
+        values: NDArray[Any],
+        *,
+        groups: Grouping | None = None,
+        name: str | None = None,
+        counts: NDArray[Any] | None = None,
+        role: str = "sensitive_features",
+    ) -> Self:
+        """Return the groups of rows whose values are known by their positions.
+
+        Parameters
+        ----------
+        positions : array of int of shape (n,)
+            The place of each row's value among the distinct ones.
+        values : array
+            The distinct values, sorted.
+        groups : Grouping, optional
+            How they are read.
+        name : str, optional
+            The column's name.
+        counts : array of int, optional
+            The rows of each value, where they are not all here.
+        role : str
+            What messages call the column.
+        """
+        how = check_grouping(groups)
+        if counts is None:
+            counts = np.bincount(positions, minlength=len(values))
+        found = how.recode(values, counts, role)
+        few = cls(
+            codes=np.zeros(0, dtype=np.uint8),
+            levels=found.levels,
+            name=name,
+            weighting=how.weights_of(found.levels),
+            recoding=found,
+        )
+        return few.with_codes(found.codes[positions])
+
+    def with_codes(self, codes: NDArray[Any]) -> Self:
+        """Return the same levels of other rows; those with a code below 0 are left out."""
+        kept = None
+        if (codes < 0).any():
+            kept = np.flatnonzero(codes >= 0)
+            codes = codes[kept]
+        small = np.uint8 if self.n_levels < 256 else np.int32
+        return replace(self, codes=codes.astype(small), kept=kept)
+
+    def like(self, sensitive_features: Any, n_rows: int, *, beside: str = "X") -> Self:
+        """Return another column of the same attribute as groups of the same levels."""
+        if self.two or self.recoding is None:
+            return self.check(sensitive_features, n_rows, groups=self.grouping, beside=beside)
+        array, _ = read_column(sensitive_features, "sensitive_features")
         check_length(array, n_rows, "sensitive_features", beside)
-        levels = distinct_values(array, "sensitive_features")
-        if len(levels) != 2:
-            raise ValueError(
-                f"sensitive_features has {_describe(levels)}; exactly two are needed. Compare the "
-                "column with one level first, for instance z == 'Male'"
-            )
-        reference = how.choose_reference(levels)
-        group = levels[1] if levels[0] == reference else levels[0]
-        return cls(codes=(array == group).astype(np.uint8), levels=(reference, group), name=name)
+        return self.with_codes(self.recoding.of(array))
 
     def __len__(self) -> int:
         return len(self.codes)
 
+    @property
+    def n_levels(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    @property
+    def two(self) -> bool:
+        """Whether there are two levels."""
+        return len(self.levels) == 2
+
     @cached_property
     def z(self) -> Floats:
-        """The codes as floats: 0 for the reference and 1 for the group."""
+        """The codes as floats: 0 for the reference and 1 for the group; of two levels only."""
+        self.require_two("this")
         return self.codes.astype(np.float64)
+
+    def require_two(self, what: str) -> None:
+        """Raise unless there are two levels; ``what`` is what needs them."""
+        if not self.two:
+            raise ValueError(
+                f"{what} needs a sensitive attribute of two levels, and there are "
+                f"{self.n_levels} ({show_levels(self.levels)}). Compare two of them "
+                "with groups=Grouping(only=[…]), or use FairTarget(), which takes any number"
+            )
+
+    @property
+    def design(self) -> Floats:
+        """The columns that models of all groups have beside X, one row for each level."""
+        return np.eye(self.n_levels)
+
+    def counts(self, sample_weight: Floats | None = None) -> Floats:
+        """Return the rows, or their weight, of each level."""
+        return np.bincount(self.codes, sample_weight, self.n_levels).astype(np.float64)
+
+    def weights_of(self, counts: Floats | None = None) -> tuple[float, ...]:
+        """Return w, the weight of each level in the fair score.
+
+        Parameters
+        ----------
+        counts : array of shape (n_levels,), optional
+            The rows of each level, or their weight, where they are not all here.
+        """
+        if self.weighting == "uniform":
+            return (1 / self.n_levels,) * self.n_levels
+        if self.weighting == "prevalence":
+            sizes = self.counts() if counts is None else counts
+            return tuple((sizes / sizes.sum()).tolist())
+        return tuple(map(float, self.weighting))
 
     @property
     def grouping(self) -> Grouping:
-        """What reads `as_given`, or another column of the same levels, in the same way."""
-        return Grouping(reference=self.levels[0])
+        """What reads another column of the same levels in the same way."""
+        return Grouping(reference=self.levels[0], sensitive_as="levels")
 
     def as_given(self) -> NDArray[Any]:
         """Return the level of each row, as the user wrote it."""
-        return np.asarray(self.levels)[self.codes]
+        if self.two:
+            return np.asarray(self.levels)[self.codes]
+        levels = np.empty(self.n_levels, dtype=object)
+        levels[:] = self.levels
+        return levels[self.codes]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -161,7 +227,7 @@ class Groups:
 
     def take(self, rows: Any) -> Self:
         """Return these rows."""
-        return replace(self, codes=self.codes[rows])
+        return replace(self, codes=self.codes[rows], kept=None)
 
     def check_present(self, sample_weight: Floats | None, place: str) -> None:
         """Raise if a level has no row, or no weight, in this place."""
@@ -245,14 +311,16 @@ def check_values_present(
     kind: str,
 ) -> None:
     """Raise if a value has no row, or no weight, in this place."""
+    values = list(values)
+    needed = "both are needed" if len(values) == 2 else "all are needed"
+    many = len(values) > MOST_NUMBERS  # names of levels that may be values of single rows
     for code, value in enumerate(values):
-        rows = codes == code
+        rows, name = codes == code, f"one of {len(values)}" if many else show_value(value)
         if not rows.any():
-            raise ValueError(f"{place} has no row of {kind} {show_value(value)}; both are needed")
+            raise ValueError(f"{place} has no row of {kind} {name}; {needed}")
         if sample_weight is not None and not sample_weight[rows].any():
             raise ValueError(
-                f"{place} has rows of {kind} {show_value(value)}, but each has a sample_weight of "
-                "zero; both are needed"
+                f"{place} has rows of {kind} {name}, but each has a sample_weight of zero; {needed}"
             )
 
 

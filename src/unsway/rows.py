@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ._typing import Floats, Index
 from .checks import check_same_order, check_weights
 from .folds import canonical_order
-from .groups import Grouping, Groups
+from .grouping import Grouping
+from .groups import Groups
 from .outcome import Outcome
 from .tables import row_count, take
 
@@ -68,6 +69,9 @@ class Rows:
         outcome = read_outcome(y, n_rows)
         sensitive = Groups.check(sensitive_features, n_rows, groups=groups)
         weights = check_weights(sample_weight, n_rows)
+        if sensitive.kept is not None:  # rows of other levels are left out
+            X, outcome = take(X, sensitive.kept), outcome.take(sensitive.kept)
+            weights = None if weights is None else weights[sensitive.kept]
         if outcome.exposure is not None:
             weights = outcome.exposure if weights is None else weights * outcome.exposure
             outcome = replace(outcome, exposure=None)
@@ -139,6 +143,11 @@ class Rows:
     def with_table(self, X: Any) -> Self:
         """Return the same rows with another table of covariates, such as an engine's matrix."""
         return replace(self, X=X)
+
+    def means_by_level(self, values: Floats) -> Floats:
+        """Return the weighted mean of values in each level."""
+        weights = np.ones(len(self)) if self.weights is None else self.weights
+        return self.groups.counts(weights * values) / self.groups.counts(weights)
 
     def strata(self) -> NDArray[np.intp]:
         """Return a number for each combination of class and group, to split rows evenly by."""

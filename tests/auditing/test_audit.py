@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from unsway import estimate_effects, make_synthetic, make_world
 from unsway.auditing import Audit, audit
 from unsway.auditing.numbers import points
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 HOSTILE = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0" + "x" * 5000 + "\u202eשלום")
 MODELS = {"propensity_model": LogisticRegression(), "outcome_model": LogisticRegression(),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from unsway.auditing import audit, compare
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 N = 60
 RNG = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from unsway import FairLogLoss, OverlapWarning, estimate_effects, fair_log_loss, make_world
 from unsway.datasets import synthetic
 from unsway.effects import Nuisances
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 LINEAR = {
     "outcome_model": LogisticRegression(max_iter=1000),
@@ -274,7 +274,7 @@ def test_the_judge_says_how_many_rows_it_has_and_cannot_be_changed():
         ({"y_pred": np.full(1500, 2.0)}, "it looks like margins"),
         ({"y_pred": np.full(1500, np.nan)}, "y_pred has 1500 missing values"),
         ({"y_true": np.zeros(1500)}, "y_true has a single class"),
-        ({"sensitive_features": np.arange(1500)}, "exactly two are needed"),
+        ({"sensitive_features": np.arange(1500)}, "distinct numbers"),
         ({"sensitive_features": np.arange(1500) < 9}, "the group 'True' has 9 rows; at least 20"),
         ({"nuisances": Nuisances(np.ones(2), np.ones((2, 2)))}, "not those of the 1500 rows"),
     ],

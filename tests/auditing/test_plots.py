@@ -13,7 +13,7 @@ from unsway.auditing import audit, double_lift  # noqa: E402
 from unsway.auditing.inputs import Settings  # noqa: E402
 from unsway.auditing.number_tables import measure_number_model  # noqa: E402
 from unsway.auditing.plots import plot_curves, plot_effects, plot_groups  # noqa: E402
-from unsway.groups import Grouping  # noqa: E402
+from unsway.grouping import Grouping  # noqa: E402
 from unsway.outcome import number_loss  # noqa: E402
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from unsway import score_gap, selection_rate_difference
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 METRICS = [score_gap, selection_rate_difference]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
@@ -127,7 +127,7 @@ def test_the_result_is_a_plain_float(metric):
     [
         ({"sensitive_features": Z[:3]}, "sensitive_features has 3 rows but y_pred has 4"),
         ({"sensitive_features": [1, 1, 1, 1]}, "sensitive_features has a single level, 1"),
-        ({"sensitive_features": [1, 2, 3, 1]}, "sensitive_features has 3 levels"),
+        ({"sensitive_features": [1, 2, 3, 1]}, "needs a sensitive attribute of two levels"),
         ({"sensitive_features": [1, 1, 0, None]}, "sensitive_features has 1 missing values"),
         ({"sample_weight": [1, 1, 1]}, "sample_weight has 3 rows but y_pred has 4"),
         ({"sample_weight": [1, 1, 1, -1]}, "sample_weight has 1 negative values"),

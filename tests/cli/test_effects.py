@@ -23,7 +23,7 @@ from unsway.cli.outputs import interrupts
 from unsway.cli.table_files import plain_columns
 from unsway.effects import Estimate
 from unsway.extras import MissingExtraError
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 N = 600
 EFFECTS = (

@@ -3,7 +3,7 @@ from click.testing import CliRunner
 
 from unsway import FairLogisticRegression, Parity, make_synthetic
 from unsway.cli.app import app
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.sweeps import frontier
 
 pytest.importorskip("altair", reason="the report extra is not installed")

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from unsway.effects.balance import balance
 from unsway.effects.encoding import TableEncoder
 from unsway.effects.overlap import propensity_weights
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 RNG = np.random.default_rng(3)
 Z = (RNG.random(300) < 0.4).astype(float)

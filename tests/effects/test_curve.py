@@ -15,7 +15,7 @@ from unsway.effects import fit_surrogate
 from unsway.effects.curve import CURVES, MIN_BIN_ROWS, effect_curve
 from unsway.effects.influence import augmented_effect
 from unsway.effects.nuisance import Nuisances
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 PEOPLE = make_people(500)
 OPTIONS = {"propensity_model": KnownScore(), "outcome_model": LogisticRegression(), "cv": 2}

@@ -20,7 +20,7 @@ from unsway.effects.encoding import TableEncoder
 from unsway.effects.estimation import METHODS, estimate_effects
 from unsway.effects.influence import EFFECTS, degrees_of_freedom
 from unsway.effects.nuisance import Nuisances
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 LOGISTIC = LogisticRegression(max_iter=1000)
 PEOPLE = make_people(400)

@@ -11,7 +11,7 @@ from unsway.effects.balance import balance
 from unsway.effects.estimate import Estimate
 from unsway.effects.overlap import overlap
 from unsway.effects.plots import plot_balance, plot_curve, plot_forest, plot_overlap
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from unsway.effects.estimation import estimate_effects
 from unsway.effects.influence import EFFECTS
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 LOGISTIC = LogisticRegression(max_iter=1000)
 PEOPLE = make_people(400)

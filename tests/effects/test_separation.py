@@ -27,7 +27,7 @@ from unsway import (
 )
 from unsway.effects import Propensity, refuse_separating_columns
 from unsway.effects.separation import separation
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.tables import columns
 
 BOOSTERS = {"xgboost": FairXGBClassifier, "lightgbm": FairLGBMClassifier}

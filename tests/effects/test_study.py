@@ -5,7 +5,7 @@ import pytest
 
 from unsway import estimate_effects
 from unsway.effects.study import Study, effects_of, effects_on
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.outcome import Outcome
 from unsway.rows import Rows
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from unsway import DirectEffect, FairLogisticRegression, Parity
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 N = 40
 rng = np.random.default_rng(0)
@@ -135,10 +135,10 @@ def test_the_number_of_missing_values_is_told():
 @pytest.mark.parametrize(
     ("z", "message"),
     [
-        (np.ones(N), "sensitive_features has a single level, 1.0; exactly two are needed"),
-        (np.ones(N, dtype=int), "sensitive_features has a single level, 1; exactly two"),
-        (["Male"] * N, "sensitive_features has a single level, 'Male'; exactly two are needed"),
-        (np.arange(N) % 3, "sensitive_features has 3 levels; .*z == 'Male'"),
+        (np.ones(N), "sensitive_features has a single level, 1.0; at least two are needed"),
+        (np.ones(N, dtype=int), "sensitive_features has a single level, 1; at least two"),
+        (["Male"] * N, "sensitive_features has a single level, 'Male'; at least two are needed"),
+        (np.arange(N), r"has 40 distinct numbers\. Say groups=Grouping\(bands="),
         (Z[:-1], "sensitive_features has 39 rows but X has 40; they must match"),
         (frame(), "sensitive_features has 2 columns; give exactly one"),
         (np.zeros((N, 2)), r"sensitive_features must be one column; .* shape \(40, 2\)"),
@@ -157,7 +157,7 @@ def test_the_number_of_missing_values_is_told():
         "constant",
         "constant_int",
         "constant_text",
-        "three_levels",
+        "many_numbers",
         "short",
         "frame_of_two",
         "two_columns",
@@ -396,7 +396,7 @@ def test_no_message_shows_the_values_of_a_column_with_many():
     table = np.random.default_rng(3).standard_normal((120, 2))
     bad = [
         ages,
-        ages.astype(str),
+        ages.astype(str).astype(object),
         ages.astype(float),
         pd.Series(ages, name="age"),
         pl.Series("age", ages),

@@ -25,7 +25,7 @@ from unsway import (
 from unsway.criteria import FittedCriterion
 from unsway.effects import HERE
 from unsway.folds import hold_out
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 # A propensity with one exact answer, whatever the order of the rows.
 EXACT = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unsway import DirectEffect, Parity, Propensity, make_synthetic, make_world, score_gap
 from unsway.effects import fit_surrogate
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.models.corrected import DirectEffectCorrector
 
 exact = LogisticRegression(solver="newton-cholesky", C=1e6, tol=1e-12)
@@ -334,7 +334,11 @@ def test_bad_settings_are_refused(data, settings, error, message):
     ("change", "error", "message"),
     [
         ({"sensitive_features": None}, TypeError, "sensitive_features is required"),
-        ({"sensitive_features": np.arange(1_000) % 3}, ValueError, "has 3 levels"),
+        (
+            {"sensitive_features": np.arange(1_000) % 3},
+            ValueError,
+            "needs a sensitive attr",
+        ),
         ({"y": np.zeros(1_000)}, ValueError, "y has a single class"),
         ({"y": np.arange(1_000) % 3}, ValueError, "Only binary classification"),
         ({"sample_weight": np.zeros(1_000)}, ValueError, "zero for every row"),

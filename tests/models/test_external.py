@@ -7,7 +7,7 @@ import pytest
 from contracts import rows_of
 
 from unsway import DirectEffect, FairTarget, FairXGBClassifier, Parity, Schedule, make_synthetic
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.models import external
 from unsway.models.external import predict_rows
 from unsway.models.parquet import ParquetRows

@@ -42,7 +42,7 @@ from unsway import (
 )
 from unsway.effects import nuisance
 from unsway.folds import hold_out
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.models.fair_target import _two_copies
 from unsway.models.wrapping import TableBoosting
 

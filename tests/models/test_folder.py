@@ -16,7 +16,7 @@ from contracts import rows_of
 from sklearn.linear_model import LogisticRegression
 
 import unsway
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.models.features import Feature, align, features_of_table, one_hot
 from unsway.models.folder import (
     TrainingRoles,

@@ -23,7 +23,7 @@ from scipy.special import expit
 from unsway import DirectEffect, FairLogisticRegression, FairTarget, Parity, make_synthetic
 from unsway.core import Penalty
 from unsway.extras import MissingExtraError
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.models.jax import FairJaxLoss, fair_loss
 
 jax = pytest.importorskip("jax")

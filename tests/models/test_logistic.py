@@ -27,7 +27,7 @@ from unsway import (
     selection_rate_difference,
 )
 from unsway.criteria import FittedCriterion
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 # A propensity with one exact answer, whatever the order of the rows.
 EXACT = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)

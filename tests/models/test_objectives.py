@@ -19,7 +19,7 @@ from contracts import (
 
 from unsway import Parity, make_synthetic
 from unsway.core import CURVATURES, diagonal
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 RATE = 0.3
 

@@ -28,7 +28,7 @@ from unsway import (
     selection_rate_difference,
 )
 from unsway.folds import hold_out
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 from unsway.sweeps import Frontier, frontier
 from unsway.sweeps.inputs import FULL_STRENGTHS, PENALTY_STRENGTHS, check_strengths
 from unsway.sweeps.measures import Judge, Part

@@ -11,7 +11,7 @@ from .._typing import Floats
 from ..display import page
 from ..effects.estimate import Progress
 from ..frames import plain
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..rows import Rows
 from .causal import CausalAudit, causal_audit, why_no_effects
 from .comparisons import Comparison, comparison

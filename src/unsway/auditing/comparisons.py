@@ -15,7 +15,7 @@ from ..effects.estimate import Progress
 from ..effects.influence import Mean
 from ..effects.study import effects_of
 from ..frames import Tabular, plain
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..rows import Rows
 from .causal import why_no_effects
 from .evidence import Evidence, from_parts, name_groups

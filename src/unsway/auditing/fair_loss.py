@@ -15,7 +15,7 @@ from ..effects.estimation import check_nuisances
 from ..effects.influence import Mean
 from ..effects.overlap import MAX_EXTREME_SHARE
 from ..effects.separation import warn_of_extremes
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..rows import Rows
 from .causal import why_no_effects
 from .inputs import check_rows, check_scores

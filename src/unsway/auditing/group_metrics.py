@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..checks import check_choice, check_length, check_weights, distinct_values, read_column
-from ..groups import Grouping, Groups
+from ..grouping import Grouping
+from ..groups import Groups
 
 #: How the groups are compared, and how the two rates of equalised odds are put together.
 METHODS, AGGREGATIONS = ("between_groups", "to_overall"), ("worst_case", "mean")

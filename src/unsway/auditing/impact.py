@@ -9,7 +9,7 @@ from typing import Any
 
 from ..effects.estimate import Estimate, check_confidence
 from ..frames import Tabular, plain
-from ..groups import Grouping, check_grouping
+from ..grouping import Grouping, check_grouping
 from .impact_measures import Finding, findings_of, people_in
 from .numbers import number
 from .scored import Scored, decisions_of, segments_of

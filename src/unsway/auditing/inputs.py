@@ -21,7 +21,8 @@ from ..checks import (
 from ..effects.estimate import check_confidence, check_replicates
 from ..folds import hold_out
 from ..frames import plain
-from ..groups import Grouping, Groups
+from ..grouping import Grouping
+from ..groups import Groups
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import row_count

@@ -14,7 +14,8 @@ import numpy as np
 from .._typing import Floats
 from ..checks import check_weights, read_numbers
 from ..core import Gamma, Loss, Poisson, Tweedie
-from ..groups import Grouping, Groups
+from ..grouping import Grouping
+from ..groups import Groups
 from ..outcome import number_loss
 
 

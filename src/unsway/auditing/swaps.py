@@ -14,7 +14,7 @@ from ..checks import check_integer, check_length, check_number
 from ..effects.estimate import Estimate, check_confidence, check_replicates
 from ..effects.influence import Mean
 from ..frames import Tabular, plain
-from ..groups import Grouping, check_grouping
+from ..grouping import Grouping, check_grouping
 from .impact_estimates import wilson
 from .numbers import number, signed
 from .scored import Scored, decide_by_rate

@@ -79,6 +79,8 @@ METRICS = {
     "accuracy": ("accuracy", ".3f"),
     "label_gap": ("gap of the labels, z = 1 over z = 0", "+.3f"),
     "score_gap": ("gap of the scores, z = 1 over z = 0", "+.3f"),
+    "label_spread": ("largest gap of the labels between two levels", ".3f"),
+    "score_spread": ("largest gap of the scores between two levels", ".3f"),
 }
 #: What a logistic regression lets a user set by --param.
 LOGISTIC_PARAMS = ("fit_intercept", "l2", "max_iter", "tol")
@@ -121,6 +123,8 @@ def fit(
         training = {"rows": len(done.rows), **_length(classifier), "metrics": metrics}
         if done.rows.X is not None:
             training["columns"] = describe_columns(done.rows.X)
+        if not done.rows.groups.two:
+            training["groups"] = describe_levels(done)
         classifier.criterion = criterion  # the settings; the fitted one holds the rows
         save_model(
             classifier, output, features=done.features, roles=done.roles, training=training,
@@ -155,7 +159,7 @@ def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Ste
     progress.next("Training")
     classifier.criterion = fitted
     y = rows.y.astype(int) if rows.outcome.is_label else given.y
-    classifier.fit(X, y, sensitive_features=rows.z.astype(int), sample_weight=rows.weights)
+    classifier.fit(X, y, sensitive_features=rows.groups, sample_weight=rows.weights)
     return Trained(
         rows=rows, roles=roles, criterion=fitted, scores=scores_of(classifier, X),
         parts=_parts(held), features=features,
@@ -172,7 +176,7 @@ def train_from_files(file: Path, flags: RoleFlags, classifier: Any, progress: St
     coded = replace(
         rows,
         outcome=replace(rows.outcome, classes=np.array([0, 1])),
-        groups=replace(rows.groups, levels=(0, 1)),
+        groups=replace(rows.groups, levels=(0, 1)) if rows.groups.two else rows.groups,
     )
     fitted = fit_rows(classifier, files, coded)
     scores = predict_rows(classifier, files)
@@ -287,10 +291,23 @@ def measure(trained: Trained, name: str) -> dict[str, float]:
     objective = trained.criterion.take(chosen).objective(rows)
     part = Part(name=name, rows=rows, objective=None if objective.is_plain else objective)
     found = part.describe() | part.measure(trained.scores[chosen], threshold=0.5)
-    found |= {"z1": int(rows.z.sum()), "z0": int((1 - rows.z).sum())}
+    if rows.groups.two:
+        found |= {"z1": int(rows.z.sum()), "z0": int((1 - rows.z).sum())}
     if not rows.outcome.is_label:
         return number_figures(found, rows.outcome.loss.name)
     return {metric: found[metric] for metric in METRICS if metric in found}
+
+
+def describe_levels(trained: Trained) -> list[dict[str, Any]]:
+    """Return rows, labels and scores of each level of the training rows, ready for JSON."""
+    chosen = trained.parts["train"]
+    rows = trained.rows.with_table(None).take(chosen)
+    labels, scores = rows.means_by_level(rows.y), rows.means_by_level(trained.scores[chosen])
+    counts = rows.groups.counts()
+    return [
+        {"level": name, "rows": int(n), "positive_rate": float(y), "mean_score": float(p)}
+        for name, n, y, p in zip(rows.groups.names, counts, labels, scores, strict=True)
+    ]
 
 
 def _length(model: Any) -> dict[str, Any]:
@@ -321,7 +338,8 @@ def _print(
     training: dict[str, Any], roles: TrainingRoles, title: str, loss: str | None = None
 ) -> None:
     parts = training["metrics"]
-    reference, group = roles.sensitive_levels or ("0", "1")
+    levels = roles.sensitive_levels or ("0", "1")
+    reference, group = levels[:2]
     names = {**vars(roles), "reference": reference, "group": group}
     metrics = METRICS
     if loss is not None:
@@ -332,6 +350,14 @@ def _print(
         if metric in parts["train"]
     ]
     show_table(title, ("", *parts), rows)
+    if "groups" in training:
+        levels_shown = [
+            (each["level"], f"{each['rows']:,}", f"{each['positive_rate']:.3f}",
+             f"{each['mean_score']:.3f}")
+            for each in training["groups"]
+        ]  # fmt: skip
+        head = (str(roles.sensitive), "rows", "share of labels", "mean score")
+        show_table("Levels, training rows", head, levels_shown)
     if "rounds" in training:
         used = ", ".join(f"{name}={value}" for name, value in training["params"].items())
         say(f"{training['rounds']} rounds, of which {training['trees_kept']} are kept ({used}).")

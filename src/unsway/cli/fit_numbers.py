@@ -42,6 +42,8 @@ NUMBER_METRICS = {
     "fair_loss": ("loss against the fair targets", ",.5g"),
     "outcome_gap": ("gap of the target, z = 1 over z = 0", "+,.5g"),
     "score_gap": ("gap of the predictions, z = 1 over z = 0", "+,.5g"),
+    "outcome_spread": ("largest gap of the target between two levels", ",.5g"),
+    "score_spread": ("largest gap of the predictions between two levels", ",.5g"),
 }
 
 

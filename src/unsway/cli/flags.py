@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from .._typing import Floats
 from ..checks import check_weights
 from ..core import LogLoss, SquaredError
+from ..grouping import MOST_NUMBERS, Grouping
 from ..groups import Groups
 from ..models.features import close_matches
 from ..models.folder import TrainingRoles
@@ -21,11 +23,18 @@ from ..outcome import Outcome
 from ..rows import Rows
 from .covariates import choose_columns, with_notes
 from .number_target import check_loss_flags, expose, number_outcome, propose_loss
-from .options import RoleFlags
+from .options import RoleFlags, parse_numbers
 from .table_files import known_rows, plain_column, plain_columns, read_table
 
 #: The name of the other group where one value is compared with several.
 REST = "(any other)"
+#: Flags that say how a sensitive column of several levels is read.
+_LEVEL_FLAGS = ("reference", "only", "bands", "merge_below")
+#: What may stand between a sensitive column and a number.
+_COMPARISONS: dict[str, Callable[[Any, float], Any]] = {
+    ">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less,
+}  # fmt: skip
+_OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 #: The levels of a column, and the position of each row's level among them.
 Coded = tuple[NDArray[Any], NDArray[Any]]
 
@@ -42,6 +51,8 @@ def take_roles(
     check_loss_flags(flags)
     flags, level = find_columns(flags, table.column_names)
     outcome, groups, roles = code_roles(flags, level, partial(code_column, table), numeric_target)
+    if groups.kept is not None:
+        table, groups = table.take(groups.kept), replace(groups, kept=None)
     others = set(flags.columns)
     features = [name for name in table.column_names if name not in others]
     if not features:
@@ -101,12 +112,89 @@ def code_roles(
     ``read`` returns the levels and codes of a column by its name and its flag.
     """
     outcome = _outcome(read(flags.target, "--target"), flags, numeric_target)
-    name = flags.sensitive
-    coded = read(name, "--sensitive")
-    codes, levels = _as_two(coded, name, level, "--sensitive", f"--sensitive {name}={{}}")
+    groups = code_groups(read(flags.sensitive, "--sensitive"), flags, level)
     positive = outcome.names[1] if outcome.binary else None
-    roles = TrainingRoles(flags.target, positive, name, levels, flags.weights, flags.drop)
-    return outcome, Groups(codes=codes, levels=levels, name=name), roles
+    roles = TrainingRoles(
+        flags.target, positive, flags.sensitive, groups.names, flags.weights, flags.drop
+    )
+    if groups.kept is not None:
+        outcome = outcome.take(groups.kept)
+    return outcome, groups, roles
+
+
+def code_groups(coded: Coded, flags: RoleFlags, value: str | None) -> Groups:
+    """Return the groups of a sensitive column by the flags; ``value`` stands after its name."""
+    name, (levels, codes) = flags.sensitive, coded
+    stated = [each for each in _LEVEL_FLAGS if getattr(flags, each) is not None]
+    if value is not None and stated:
+        raise ValueError(
+            f"--{stated[0].replace('_', '-')} goes with --sensitive {name}, without a value "
+            "after the column"
+        )
+    if value is not None or (len(levels) == 2 and not stated):
+        compares = value is not None and value[:1] in ("<", ">")
+        how = "--sensitive", f"--sensitive {name}={{}}"
+        two = _compared(coded, name, value) if compares else _as_two(coded, name, value, *how)
+        return Groups(codes=two[0], levels=two[1], name=name, weighting=flags.level_weights)
+    found = Groups.coded(
+        codes, levels, groups=_grouping(levels, flags), name=name, role=f"column {name!r}"
+    )
+    return replace(found, levels=tuple(map(_text, found.levels)))
+
+
+def _grouping(levels: NDArray[Any], flags: RoleFlags) -> Grouping:
+    """Return how a column of these values is read."""
+    name = flags.sensitive
+    bands = None if flags.bands is None else parse_numbers(flags.bands)
+    if bands is None and levels.dtype.kind == "f" and len(levels) > MOST_NUMBERS:
+        raise ValueError(
+            f"--sensitive: column {name!r} has {len(levels):,} different numbers; cut them, as in "
+            f"--bands {levels[len(levels) // 3]:g},{levels[2 * len(levels) // 3]:g}, or compare "
+            f'them with one, as in --sensitive "{name}>={levels[len(levels) // 2]:g}"'
+        )
+    only = None if flags.only is None else [
+        _known(each.strip(), levels, name, "--only") for each in flags.only.split(",")
+    ]  # fmt: skip
+    reference: Any = flags.reference
+    if reference is not None and bands is None:
+        reference = _known(reference, levels, name, "--reference")
+    return Grouping(
+        reference=reference,
+        only=only,
+        bands=bands,
+        merge_below=flags.merge_below,
+        weights=flags.level_weights,
+    )
+
+
+def _known(text: str, levels: NDArray[Any], name: str, flag: str) -> Any:
+    """Return the level that a user wrote, or raise with those there are."""
+    place = _position(text, levels)
+    if place is None:
+        shown = ", ".join(repr(_text(level)) for level in levels[:10])
+        raise ValueError(f"{flag}: column {name!r} has no value {text!r}; it has {shown}")
+    return levels.tolist()[place]
+
+
+def _compared(coded: Coded, name: str, comparison: Any) -> tuple[NDArray[np.uint8], Any]:
+    """Return a column of numbers as 1 where a comparison such as ``>=50`` holds."""
+    levels, codes = coded
+    sign = comparison[:2] if comparison[1:2] == "=" else comparison[:1]
+    try:
+        number = float(comparison[len(sign) :])
+    except ValueError:
+        raise ValueError(f"--sensitive: {name}{comparison} compares with no number") from None
+    if levels.dtype.kind != "f":
+        raise ValueError(
+            f"--sensitive: column {name!r} holds no numbers to compare with {number:g}"
+        )
+    holds = _COMPARISONS[sign](levels, number)
+    if holds.all() or not holds.any():
+        raise ValueError(
+            f"--sensitive: {name}{comparison} is the same in every row; column {name!r} goes from "
+            f"{levels.min():g} to {levels.max():g}"
+        )
+    return holds[codes].astype(np.uint8), (f"{_OPPOSITE[sign]}{number:g}", f"{sign}{number:g}")
 
 
 def check_column(name: str, names: Sequence[str], flag: str) -> str:
@@ -133,18 +221,23 @@ def split_columns(texts: Sequence[str], names: Sequence[str], flag: str) -> tupl
 def split_sensitive(text: str, names: Sequence[str]) -> tuple[str, str | None]:
     """Return column and value from ``COLUMN=VALUE``, also where a name has an equals sign.
 
+    A comparison keeps its sign before the value.
+
     Examples
     --------
     >>> split_sensitive("sex=Male", ["age", "sex"])
     ('sex', 'Male')
+    >>> split_sensitive("age>=50", ["age", "sex"])
+    ('age', '>=50')
     """
-    cuts = [place for place, letter in enumerate(text) if letter == "="]
     readings: list[tuple[str, str | None]] = [(text, None)] if text in names else []
-    readings += [(text[:cut], text[cut + 1 :]) for cut in cuts if text[:cut] in names]
+    for cut, letter in enumerate(text):
+        if letter in "=<>" and text[:cut] in names:
+            readings.append((text[:cut], text[cut + 1 :] if letter == "=" else text[cut:]))
     if len(readings) > 1:
         raise ValueError(f"--sensitive {text!r} can be read in two ways; rename a column")
     if not readings:
-        check_column(text.partition("=")[0] or text, names, "--sensitive")
+        check_column(re.split("[=<>]", text)[0] or text, names, "--sensitive")
     return readings[0]
 
 

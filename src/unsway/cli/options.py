@@ -90,6 +90,11 @@ class RoleFlags:
     accept: tuple[str, ...] = ()
     drop_missing: bool = False
     reading: Reading = Reading()
+    reference: str | None = None
+    only: str | None = None
+    bands: str | None = None
+    merge_below: int | None = None
+    level_weights: str = "uniform"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -129,8 +134,21 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="The label, or with --loss the numbers."),
         click.option("--positive", metavar="VALUE",
                      help="The value of the target that is scored. 0/1 needs none."),
-        click.option("--sensitive", required=True, metavar="COLUMN=VALUE",
-                     help="The sensitive column, and its value that counts as z = 1."),
+        click.option("--sensitive", required=True, metavar="COLUMN",
+                     help="The sensitive column: all its levels, COLUMN=VALUE for one of them "
+                     "against the rest, or a comparison such as \"age>=50\"."),
+        click.option("--reference", metavar="VALUE",
+                     help="The level that the others are compared with; the largest of three or "
+                     "more."),
+        click.option("--only", metavar="VALUE,…",
+                     help="Sensitive levels to keep; rows of others are left out."),
+        click.option("--bands", metavar="NUMBER,…",
+                     help="Cuts a sensitive column of numbers into bands, as in 25,40,60."),
+        click.option("--merge-below", type=click.IntRange(min=1), metavar="ROWS",
+                     help="Merge sensitive levels of fewer rows into one."),
+        click.option("--level-weights", type=click.Choice(["uniform", "prevalence"]),
+                     default="uniform", show_default=True,
+                     help="What each sensitive level counts in the fair score."),
         click.option("--drop", multiple=True, metavar="COLUMN,…",
                      help="Columns to leave out; may be given again."),
         click.option("--weights", metavar="COLUMN", help="The weight of each row."),

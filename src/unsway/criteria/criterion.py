@@ -13,7 +13,9 @@ from sklearn.base import clone
 
 from .._typing import Floats, Index, Reduce
 from ..core import Objective, Penalty, check_strength
+from ..core.penalty import identity
 from ..effects import HERE, Fitting, warn_about_overlap
+from ..effects.separation import warn_of_extremes
 from ..outcome import Outcome
 from ..rows import Rows
 
@@ -256,6 +258,39 @@ def warn_about_extremes(
         scores = np.full(1_000, 0.5)  # stand-ins, with the same share of extremes
         scores[: round(1_000 * extreme / rows)] = 0
     warn_about_overlap(scores, max_share=max_share, extrapolated_by=extrapolated_by)
+
+
+def warn_about_worst_pair(
+    rows: Rows, propensities: Floats, max_share: float, reduce: Reduce | None = None
+) -> None:
+    """Warn if the propensities of the worst of all pairs of levels are too often near 0 or 1.
+
+    Of levels l and k they are b_l/P_l over b_l/P_l + b_k/P_k, where P is the share of the rows: as
+    if both levels had as many rows. Their share outside [.05, .95] is averaged over both.
+    """
+    groups, sums = rows.groups, identity if reduce is None else reduce
+    n_levels = groups.n_levels
+    counts = sums(groups.counts(rows.weights))
+    rates = propensities / np.maximum(counts, np.finfo(float).tiny)
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    outside = np.zeros((n_levels, n_levels))
+    for level in range(n_levels):
+        for other in range(level):
+            odd = np.abs(rates[:, level] / (rates[:, level] + rates[:, other]) - 0.5) > 0.45
+            shares = np.bincount(groups.codes, weights * odd, n_levels)
+            outside[level, other], outside[other, level] = shares[level], shares[other]
+    outside = sums(outside) / np.maximum(counts, np.finfo(float).tiny)[:, None]
+    worst = (outside + outside.T) / 2
+    first, second = np.unravel_index(int(np.argmax(worst)), worst.shape)
+    pair = f"{groups.names[first]!r} and {groups.names[second]!r}"
+    warn_of_extremes(
+        float(worst[first, second]),
+        (0.05, 0.95),
+        max_share,
+        f"the direct effect between {pair}, the two levels that differ most, is extrapolated there "
+        "by the outcome models. Merge levels, leave out columns of X that stand for the sensitive "
+        "attribute, or check the result on other data",
+    )
 
 
 def _check_criterion(criterion: object) -> None:

@@ -114,6 +114,7 @@ class DirectEffect(BaseEstimator):
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Fit the propensity score, which is the value of a row."""
         self.check_settings()
+        rows.groups.require_two("DirectEffect, the paper's penalty,")
         check_penalised(self, rows.outcome)
         model, scores = fitting.propensity(
             rows, self.propensity, allow_separation=self.allow_separation

@@ -14,10 +14,16 @@ from ..core import Objective, Penalty
 from ..core.penalty import identity
 from ..effects import HERE, CrossFit, Fitting
 from ..effects.class_means import ClassCorrection, ConditionalShares, fit_class_correction
-from ..effects.conditional import ConditionalMeans, Correction, fit_correction
-from ..effects.nuisance import NuisanceModels, Nuisances
+from ..effects.conditional import ConditionalMeans, correction_of
+from ..effects.nuisance_models import NuisanceModels, Nuisances
 from ..rows import Rows
-from .criterion import FittedCriterion, RowModel, in_canonical_order, warn_about_extremes
+from .criterion import (
+    FittedCriterion,
+    RowModel,
+    in_canonical_order,
+    warn_about_extremes,
+    warn_about_worst_pair,
+)
 from .reference import check_weights_of_levels, weights_of_levels
 
 #: Smaller shares of the outcome models are not worth a second model.
@@ -58,10 +64,11 @@ class FairTarget(BaseEstimator):
         all others take scikit-learn's. Models are stacked by their out-of-fold likelihood.
     correction_degree : int or None, default=1
         Degree in b̂ of the residual correction of τ̂ (see Notes); None for none.
-    reference_weights : {"uniform", "prevalence", "volume"} or mapping, default="uniform"
-        w, the weight of each level of z in the fair score w₀E[y|0,X] + w₁E[y|1,X]: all alike; the
-        level's share of the rows; those that leave the total of y as it is, w₁ = E[bτ]/E[τ]; or a
-        number for each level as z has it, which sum to 1.
+    reference_weights : {"uniform", "prevalence", "volume"} or mapping, optional
+        w, the weight of each level of z in the fair score Σ_l w_l·E[y|X, z=l]: all alike; the
+        level's share of the rows; those of two levels that leave the total of y as it is,
+        w₁ = E[bτ]/E[τ]; or a number for each level as z has it, which sum to 1. By default those of
+        ``groups``, where all are alike unless it says otherwise.
     multiplicative : bool, optional
         Whether targets are y·f/E[y|z,X], where f is the fair score, in place of y + f − E[y|z,X].
         Both have the mean f. By default only amounts, of the gamma loss, are multiplied: they stay
@@ -127,7 +134,7 @@ class FairTarget(BaseEstimator):
         outcome_model: Any = None,
         propensity_model: Any = None,
         correction_degree: int | None = 1,
-        reference_weights: Any = "uniform",
+        reference_weights: Any = None,
         multiplicative: bool | None = None,
         smoothing: float | str = "auto",
         cv: int = 2,
@@ -152,6 +159,8 @@ class FairTarget(BaseEstimator):
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Estimate the mean outcome in both groups at each row, which are the values of a row."""
         self.check_settings()
+        if rows.outcome.n_classes:
+            rows.groups.require_two("a label of several classes")
         check_weights_of_levels(self.reference_weights, rows.groups)
         self._check_classes(rows)
         cross_fit = CrossFit.of(
@@ -166,10 +175,13 @@ class FairTarget(BaseEstimator):
             allow_separation=self.allow_separation,
         )
         nuisances, models = cross_fit.fit_models()
-        warn_about_extremes(nuisances.propensity, self.max_extreme_share, fitting.reduce)
+        b, reduce = nuisances.propensity, fitting.reduce
+        if rows.groups.two:
+            warn_about_extremes(b, self.max_extreme_share, reduce)
+        else:
+            warn_about_worst_pair(rows, b, self.max_extreme_share, reduce)
         means, model = corrected_means(rows, nuisances, models, self.correction_degree, fitting)
-        b, total = nuisances.propensity, fitting.reduce or identity
-        weights = weights_of_levels(self.reference_weights, rows, means, b, total)
+        weights = weights_of_levels(self.reference_weights, rows, means, b, reduce or identity)
         return FittedCriterion(clone(self).set_params(reference_weights=weights), means, model)
 
     def objective(
@@ -193,7 +205,7 @@ class FairTarget(BaseEstimator):
 
     def fair_score(self, means: Floats) -> Floats:
         """Return f of rows with these outcome means of each level."""
-        if isinstance(self.reference_weights, str):  # uniform, or not resolved yet
+        if isinstance(self.reference_weights, str | None):  # uniform, or not resolved yet
             return np.asarray(means.mean(axis=1))
         weights = np.array(self.reference_weights)
         return np.asarray(means @ weights if means.ndim == 2 else weights @ means)
@@ -233,10 +245,10 @@ class FairTarget(BaseEstimator):
     def check_row_values(self, row_values: Floats | None) -> None:
         """Raise unless a user's batch brings the outcome means in both groups at each row."""
         means = self._present(row_values)
-        if means.ndim != 2 or means.shape[1] != 2 or not np.isfinite(means).all():
+        if means.ndim != 2 or means.shape[1] < 2 or not np.isfinite(means).all():
             raise ValueError(
-                "row_values must hold the mean outcome of each row in both groups: finite numbers, "
-                "two columns"
+                "row_values must hold the mean outcome of each row in each group: finite numbers, "
+                "one column for each level"
             )
 
     def _present(self, row_values: Floats | None) -> Floats:
@@ -322,9 +334,7 @@ def corrected_means(
         if degree is not None:
             classes = fit_class_correction(rows, nuisances, degree, reduce=fitting.reduce)
         return classes.means(nuisances), ConditionalShares(models, classes)
-    correction = Correction.none(rows.outcome)
-    if degree is not None:
-        correction = fit_correction(rows, nuisances, degree, reduce=fitting.reduce)
+    correction = correction_of(rows, nuisances, degree, reduce=fitting.reduce)
     return correction.means(nuisances), ConditionalMeans(models, correction)
 
 

@@ -1,4 +1,4 @@
-"""Group criteria: mean scores that must not differ between the two groups."""
+"""Group criteria: mean scores that must not differ between the groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ class GroupCriterion(BaseEstimator):
 
         R = Σ_c ( mean(p | z=1, c) − mean(p | z=0, c) )²
 
-    Subclasses say which conditions c hold. Nothing is fitted: the criterion serves any rows.
+    Subclasses say which conditions c hold. Of three or more levels the square is averaged over all
+    pairs of levels, so that the order of the levels and the reference do not count. Nothing is
+    fitted: the criterion serves any rows.
     """
 
     default_strength = 0.9
@@ -41,8 +43,12 @@ class GroupCriterion(BaseEstimator):
     ) -> Objective:
         """Return (1−λ)·loss + λ·penalty of the rows, at strength 0."""
         total = identity if reduce is None else reduce
-        columns = [_gap(label, rows, total) for label in self.given]
-        names = tuple("gap" if label is None else f"gap_y{label}" for label in self.given)
+        columns = [column for label in self.given for column in _gaps(label, rows, total)]
+        names = tuple(
+            name if rows.groups.two else f"{name}_{level}"
+            for name in ("gap" if label is None else f"gap_y{label}" for label in self.given)
+            for level in (rows.groups.names if not rows.groups.two else ("",))
+        )
         distance = Distance.of(["match"] * len(names), np.zeros(len(names)))
         penalty = Penalty(np.column_stack(columns), distance, names=names, reduce=total)
         return penalised(rows, penalty)
@@ -98,14 +104,29 @@ class EqualizedOdds(GroupCriterion):
     given = (1, 0)
 
 
-def _gap(label: int | None, rows: Rows, reduce: Reduce) -> Floats:
-    """Return the column of A whose product with p is the gap in mean score."""
+def _gaps(label: int | None, rows: Rows, reduce: Reduce) -> list[Floats]:
+    """Return the columns of A whose products with p say how far the groups' means are apart.
+
+    Of two levels it is one column, and the product is the gap. Of L levels there is one for each:
+    √(2/(L−1)) times how far its mean is from the mean of all levels' means. The sum of their
+    squares is the mean over all pairs of levels of the squared gap.
+    """
     weights = np.ones(len(rows)) if rows.weights is None else rows.weights
     inside = weights if label is None else weights * (rows.y == label)
+    groups = rows.groups
+    if not groups.two:
+        totals = reduce(groups.counts(inside))
+        if not totals.all():
+            name = groups.names[int(np.argmin(totals))]
+            where = "" if label is None else f" among rows with y = {label}"
+            raise ValueError(f"no row is of level {name!r}{where}; all levels are needed there")
+        means = np.eye(groups.n_levels)[groups.codes] * (inside / totals[groups.codes])[:, None]
+        apart = means - means.mean(axis=1, keepdims=True)
+        return list((np.sqrt(2 / (groups.n_levels - 1)) * apart).T)
     ones, zeros = inside * rows.z, inside * (1 - rows.z)
     in_one, in_zero = reduce(np.array([ones.sum(), zeros.sum()]))
     for group, total in ((1, in_one), (0, in_zero)):
         if total == 0:
             where = "" if label is None else f" among rows with y = {label}"
             raise ValueError(f"no row has z = {group}{where}; both groups are needed there")
-    return np.asarray(ones / in_one - zeros / in_zero)
+    return [np.asarray(ones / in_one - zeros / in_zero)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from .._typing import Floats, Reduce
+from ..grouping import check_large_weights
 from ..groups import Groups
 from ..rows import Rows
 
@@ -27,6 +29,8 @@ def check_weights_of_levels(stated: Any, groups: Groups) -> tuple[float, ...] | 
     >>> check_weights_of_levels({0: 0.2, 1: 0.8}, groups)
     (0.2, 0.8)
     """
+    if stated is None:
+        return None if isinstance(groups.weighting, str) else groups.weighting
     if isinstance(stated, str):
         if stated not in REFERENCE_WEIGHTS:
             raise ValueError(
@@ -60,7 +64,7 @@ def weights_of_levels(
         What the user asks for.
     rows : Rows
         The rows trained on.
-    means : array of shape (n, 2)
+    means : array of shape (n, n_levels)
         E[y|z,X] of each level.
     propensity : array of shape (n,)
         b.
@@ -79,14 +83,20 @@ def weights_of_levels(
     (0.25, 0.75)
     """
     known = check_weights_of_levels(stated, rows.groups)
+    stated = rows.groups.weighting if stated is None else stated
+    counts = reduce(rows.groups.counts(rows.weights))
+    if stated == "volume":
+        rows.groups.require_two("reference_weights='volume'")
+    if not rows.groups.two:
+        chosen = known or replace(rows.groups, weighting=stated).weights_of(counts)
+        check_large_weights(chosen, counts / counts.sum(), rows.groups.names)
     if known is not None:
         return known
     if stated == "uniform":
         return "uniform"
-    w = np.ones(len(rows)) if rows.weights is None else rows.weights
     if stated == "prevalence":
-        ones, total = reduce(np.array([w @ rows.z, w.sum()]))
-        return float(1 - ones / total), float(ones / total)
+        return tuple((counts / counts.sum()).tolist())
+    w = np.ones(len(rows)) if rows.weights is None else rows.weights
     effect = means[:, 1] - means[:, 0]
     moved, whole = reduce(np.array([w @ (propensity * effect), w @ effect]))
     share = float(moved / whole) if whole else 0.5

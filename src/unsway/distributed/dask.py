@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import Schedule, Step
 from ..extras import load
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..models.boosting import check_booster, on_step
 from ..models.xgboost import FairXGBClassifier
 from .cluster import ROLES, Job, Partitions, WorkerLostError, wait_for_a_worker, workers_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -11,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..checks import check_length, check_weights, read_column, show_value
+from ..checks import check_length, check_weights, distinct_values, read_column, show_value
 from ..core import Loss
-from ..groups import Grouping, Groups, find_copies, level_extremes, refuse_copy
+from ..grouping import Grouping, UnknownLevelError
+from ..groups import Groups, find_copies, level_extremes, refuse_copy
 from ..outcome import Outcome, read_exposure
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable, check_table, columns, row_count
@@ -40,6 +42,7 @@ class Facts:
     numeric: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
     groups: tuple[Any, ...] = ()
+    group_rows: tuple[int, ...] = ()
     sensitive_name: str | None = None
     weighted: bool | None = None
     exposed: bool | None = None
@@ -63,12 +66,24 @@ class Facts:
             _numbers_of(part, loss)
         _weights_of(part)
         groups, name = _levels(part, "sensitive_features")
+        column = _column_of(part, "sensitive_features")[0].tolist()
+        counts = Counter(column)
         numeric = tuple(
             column.name
             for column in columns(X)
             if not column.categorical and not np.isnan(column.values).all()
         )
-        return cls(table.names, table.levels, numeric, classes, groups, name, weighted, exposed)
+        return cls(
+            table.names,
+            table.levels,
+            numeric,
+            classes,
+            groups,
+            tuple(counts[level] for level in groups),
+            name,
+            weighted,
+            exposed,
+        )
 
     @classmethod
     def merge(cls, facts: Iterable[Self]) -> Self:
@@ -100,12 +115,16 @@ class Facts:
                     f"{name!r} holds numbers in some partitions of X and text in others; give "
                     "the column one type in all of them"
                 )
+        groups, counts = _union(each.groups for each in some), Counter[Any]()
+        for each in some:
+            counts.update(dict(zip(each.groups, each.group_rows, strict=True)))
         return cls(
             names,
             levels,
             tuple(sorted(numeric)),
             _union(each.classes for each in some),
-            _union(each.groups for each in some),
+            groups,
+            tuple(counts[level] for level in groups),
             next((each.sensitive_name for each in some if each.sensitive_name), None),
             next(iter(weighted), None),
             next(iter(exposed), None),
@@ -135,7 +154,13 @@ class Layout:
         else:
             outcome = Outcome(values=np.zeros(0), loss=loss)
         levels = _column(facts.groups)
-        found = Groups.check(levels, len(levels), groups=groups)
+        array, _ = read_column(levels, "sensitive_features")
+        distinct_values(array, "sensitive_features")
+        values, places = np.unique(array, return_index=True)
+        counts = np.array(facts.group_rows)[places]
+        found = Groups.coded(np.arange(len(values)), values, groups=groups, counts=counts)
+        if found.kept is not None:
+            raise ValueError("only= leaves rows out; take them out of the partitions first")
         if facts.sensitive_name in facts.names:
             raise ValueError(
                 f"X contains the sensitive column {facts.sensitive_name!r}; drop it: it is needed "
@@ -152,16 +177,14 @@ class Layout:
         blocks = [self.table.matrix(part.X) for part in filled]
         matrix = blocks[0] if len(blocks) == 1 else np.concatenate([empty, *blocks])
         numbers = [self._outcome_of(part, place) for part in filled]
-        groups = [
-            _codes_of(part, "sensitive_features", self.groups.levels, place) for part in filled
-        ]
+        groups = [self._group_codes(part, place) for part in filled]
         none, weights = np.zeros(0), None
         if self.weighted or self.exposed:
             weights = np.concatenate([none, *map(_weights_of, filled)])
         rows = Rows(
             X=CodedTable(matrix, self.table),
             outcome=replace(self.outcome, values=np.concatenate([none, *numbers])),
-            groups=replace(self.groups, codes=np.concatenate([none, *groups]).astype(np.uint8)),
+            groups=self.groups.with_codes(np.concatenate([none, *groups]).astype(np.intp)),
             weights=weights,
         )
         return rows, tuple(part.X for part in filled)
@@ -172,10 +195,22 @@ class Layout:
             return _codes_of(part, "y", self.outcome.classes, place)
         return _numbers_of(part, self.outcome.loss)
 
+    def _group_codes(self, part: Part, place: str) -> NDArray[np.intp]:
+        """Return the position of each row's level."""
+        values, _ = _column_of(part, "sensitive_features")
+        assert self.groups.recoding is not None  # noqa: S101
+        try:
+            return self.groups.recoding.of(values)
+        except UnknownLevelError:
+            raise ValueError(
+                f"{place} has a sensitive level that the training rows have not"
+            ) from None
+
 
 def ties_of(rows: Rows) -> list[Floats]:
     """Return the columns that order rows with equal X."""
-    return [rows.y, rows.z] if rows.weights is None else [rows.weights, rows.y, rows.z]
+    codes = rows.groups.codes.astype(np.float64)
+    return [rows.y, codes] if rows.weights is None else [rows.weights, rows.y, codes]
 
 
 def read_facts(parts: Sequence[Part], collective: Collective, loss: Loss | None = None) -> Facts:
@@ -189,8 +224,8 @@ def check_everywhere(rows: Rows, place: str, collective: Collective) -> None:
     """Raise on all processes if a level or a class has no row or no weight among all rows."""
     classes = () if rows.outcome.classes is None else rows.outcome.classes
     weight = np.ones(len(rows)) if rows.weights is None else rows.weights
-    columns_of = (rows.groups.codes, rows.y) if len(classes) else (rows.groups.codes,)
-    tallies = [(values == code) for values in columns_of for code in (0, 1)]
+    tallies = [rows.groups.codes == code for code in range(rows.groups.n_levels)]
+    tallies += [rows.y == code for code in (0, 1)] if len(classes) else []
     counts = collective.sum(
         np.array([[float(each.sum()), float(each @ weight)] for each in tallies])
     )
@@ -199,9 +234,11 @@ def check_everywhere(rows: Rows, place: str, collective: Collective) -> None:
     advice = "; name other rows with eval_set" if place == "the hold-out" else ""
     for (kind, level), (count, total) in zip(named, counts, strict=True):
         if count == 0 or total == 0:
+            several = kind == "sensitive level" and rows.groups.n_levels > 2
+            needed = "all are needed" if several else "both are needed"
             lack = "row" if count == 0 else "row with a sample_weight above zero"
             raise ValueError(
-                f"{place} has no {lack} of {kind} {show_value(level)}; both are needed{advice}"
+                f"{place} has no {lack} of {kind} {show_value(level)}; {needed}{advice}"
             )
 
 
@@ -229,7 +266,7 @@ def _levels(part: Part, role: str) -> tuple[tuple[Any, ...], str | None]:
         if not isinstance(level, str | bool | int | float):
             raise TypeError(f"{role} must hold numbers, booleans or strings; got {type(level)!r}")
     if len(levels) > 100:
-        raise ValueError(f"{role} has {len(levels)} levels in one partition; it must have two")
+        raise ValueError(f"{role} has {len(levels)} levels in one partition; give fewer")
     return tuple(levels), name
 
 

@@ -296,7 +296,7 @@ class Worker:
     def _fingerprint(self, rows: Rows) -> str:
         """Return a digest of the settings and of the training rows of all processes."""
         model = self.model
-        columns: list[Floats] = [rows.y, rows.z]
+        columns: list[Floats] = [rows.y, rows.groups.codes.astype(np.float64)]
         if rows.weights is not None:
             columns.append(rows.weights)
         keys = row_keys(np.column_stack([rows.X.matrix, *columns]), seed=0)

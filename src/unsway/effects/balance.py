@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from .._typing import Floats, Mask
 from ..checks import check_choice, check_weights
 from ..frames import Tabular, plain
-from ..groups import Grouping, Groups
+from ..grouping import Grouping
+from ..groups import Groups
 from ..svg import marks
 from ..tables import MISSING, Column, columns, row_count
 from .overlap import check_propensity, propensity_weights

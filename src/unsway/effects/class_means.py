@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import Codes, Floats, Reduce
 from ..core.penalty import identity
 from ..rows import Rows
-from .conditional import PRIOR_DEVIATIONS, expected_coefficients
+from .evidence import PRIOR_DEVIATIONS, expected_coefficients
 from .nuisance import NuisanceModels, Nuisances
 
 

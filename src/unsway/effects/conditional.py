@@ -11,17 +11,9 @@ from .._typing import Floats, Reduce
 from ..core.penalty import identity
 from ..outcome import Outcome
 from ..rows import Rows
-from .nuisance import NuisanceModels, Nuisances
-
-#: Standard deviations that the correction's coefficients may have before the residuals are seen:
-#: points of probability for labels, for other outcomes shares of the residual's deviation.
-PRIOR_DEVIATIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-
-#: The mean of a count or an amount in one group is at least this share of that in both.
-LEAST_SHARE = 0.05
-
-#: Counts and amounts, in units of their mean, have a mean of at least this at any X.
-LEAST_MEAN = 1e-3
+from .evidence import LEAST_MEAN, LEAST_SHARE, PRIOR_DEVIATIONS, expected_coefficients
+from .level_correction import LevelCorrection, fit_level_correction
+from .nuisance_models import NuisanceModels, Nuisances
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,22 +82,35 @@ class Correction:
 
 @dataclass(frozen=True)
 class ConditionalMeans:
-    """E[y|z,X] of both groups, as nuisance models and their correction estimate it.
+    """E[y|z,X] of each level, as nuisance models and their correction estimate it.
 
     Parameters
     ----------
     models : NuisanceModels
-        Of b̂, μ̂₀ and μ̂₁.
-    correction : Correction
-        What is added to μ̂₁ − μ̂₀.
+        Of b̂ and of μ̂ of each level.
+    correction : Correction or LevelCorrection
+        What is added to them.
     """
 
     models: NuisanceModels = field(repr=False)
-    correction: Correction
+    correction: Correction | LevelCorrection
 
     def predict(self, X: Any) -> Floats:
-        """Return the mean in each group, two columns, of rows the models have not seen."""
+        """Return the mean in each level, one column each, of rows the models have not seen."""
         return self.correction.means(self.models.predict(X))
+
+
+def correction_of(
+    rows: Rows, nuisances: Nuisances, degree: int | None, *, reduce: Reduce | None = None
+) -> Correction | LevelCorrection:
+    """Return the correction of two levels or of more; None as degree corrects nothing."""
+    if rows.groups.two:
+        if degree is None:
+            return Correction.none(rows.outcome)
+        return fit_correction(rows, nuisances, degree, reduce=reduce)
+    if degree is None:
+        return LevelCorrection.none(rows.outcome, rows.groups.design)
+    return fit_level_correction(rows, nuisances, degree, reduce=reduce)
 
 
 def fit_correction(
@@ -169,22 +174,3 @@ def fit_correction(
         empty,
         coefficients=expected_coefficients(gram[:-1, :-1], gram[:-1, -1], variance, deviations),
     )
-
-
-def expected_coefficients(
-    gram: Floats, moments: Floats, variance: float, deviations: Floats
-) -> Floats:
-    """Return the expected coefficients given the residuals, every prior deviation as likely before.
-
-    With eigenvalues g of the Gram matrix and moments a in its eigenvectors, the coefficients at t
-    are at²/(σ² + t²g), and the log-likelihood less that of t = 0 is
-    ½ Σ a²t²/(σ²(σ² + t²g)) − ½ Σ log(1 + t²g/σ²).
-    """
-    if not variance:
-        return np.zeros(len(moments))
-    values, vectors = np.linalg.eigh(gram)
-    turned, ratios = vectors.T @ moments, deviations[:, None] ** 2 / variance
-    shrunk = 1 + ratios * np.clip(values, 0, None)
-    likelihood = (turned**2 / variance * ratios / shrunk - np.log(shrunk)).sum(axis=1) / 2
-    shares = np.exp(likelihood - likelihood.max())
-    return np.asarray(vectors @ (shares / shares.sum() @ (turned * ratios / shrunk)))

@@ -12,7 +12,7 @@ from scipy import linalg, stats
 from .._typing import Floats
 from ..checks import check_choice, check_integer
 from ..frames import Tabular
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..svg import Series, curves
 from .estimate import check_confidence, simultaneous_factor
 from .estimation import check_nuisances, check_rows

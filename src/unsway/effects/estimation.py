@@ -11,7 +11,7 @@ import numpy as np
 
 from .._typing import Floats, Index
 from ..checks import check_choice, check_integer
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..outcome import Outcome, outcome_reader
 from ..rows import Rows
 from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates

@@ -21,15 +21,13 @@ from ..tables import EngineTable, check_table, row_count, take
 from .binning import BinnedTable
 from .encoding import TableEncoder
 from .families import linear_model_of, trees_of
+from .level_columns import INTERACTION_SCALE, LevelColumns, LevelInteractions
 
 #: Levels that gradient boosting tells apart; the codes of a column with more count as numbers.
 MAX_LEVELS = 255
 
 #: Trees of a model of all groups, and their learning rate.
 POOLED_TREES, POOLED_RATE = 80, 0.25
-
-#: Scale of z·X in a linear model of all groups.
-INTERACTION_SCALE = 0.2
 
 
 def as_given(X: Any) -> Any:
@@ -243,13 +241,17 @@ def pooled_learners(rows: Rows) -> tuple[Learner, ...]:
         bins=reads_bins(rows),
     )
     trees.model.set_params(max_iter=POOLED_TREES, learning_rate=POOLED_RATE)
+    groups, design = rows.groups, rows.groups.design
     if trees.model.categorical_features is not None:
-        categorical = np.append(trees.model.categorical_features, False)
+        numbers = [False] * (1 if groups.two else design.shape[1])
+        categorical = np.append(trees.model.categorical_features, numbers)
         trees.model.set_params(categorical_features=categorical)
-    codes, n_levels = rows.groups.codes, len(rows.groups.levels)
+    n_levels, two = groups.n_levels, groups.two
     return (
-        PooledLearner(trees, codes, n_levels, add_level),
-        PooledLearner(linear, codes, n_levels, add_interactions),
+        PooledLearner(trees, groups.codes, n_levels, add_level if two else LevelColumns(design)),
+        PooledLearner(
+            linear, groups.codes, n_levels, add_interactions if two else LevelInteractions(design)
+        ),
     )
 
 

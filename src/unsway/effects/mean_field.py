@@ -13,7 +13,8 @@ from scipy import stats
 from .._typing import Floats
 from ..checks import check_integer, check_weights, read_numbers
 from ..frames import Tabular
-from ..groups import Grouping, Groups
+from ..grouping import Grouping
+from ..groups import Groups
 from .estimate import Estimate, check_confidence
 from .overlap import check_propensity
 

@@ -6,7 +6,7 @@ short-stacked: their out-of-fold predictions are averaged with the weights that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -16,22 +16,30 @@ from threadpoolctl import threadpool_limits
 from .._typing import Floats, Index, Mask, Reduce
 from ..checks import check_integer, check_number
 from ..core.penalty import identity
+from ..grouping import MOST_NUMBERS
 from ..rows import Rows
-from ..tables import columns, row_count
+from ..tables import columns
 from .class_shares import ClassStacks, MeanModel, check_classes, shares_of_classes
 from .fitting import HERE, Fitting
-from .learners import FittedModel, Learner, count_models, side_by_side
+from .learners import Learner, count_models, side_by_side
+from .nuisance_models import FEW_ROWS, LevelStacks, NuisanceModels, Nuisances, Stack
 from .separation import refuse_separating_columns, separates
 from .stacking import stacking_shares
 
-#: Below this many rows several threads wait for each other longer than they work.
-FEW_ROWS = 200_000
+__all__ = [
+    "CrossFit",
+    "LevelStacks",
+    "NuisanceModels",
+    "Nuisances",
+    "Stack",
+    "TooFewRowsError",
+]
 
 #: Stacking weights are chosen on so many rows of one process at most.
 MOST_STACKING_ROWS = 250_000
 
-#: Fewest rows a sensitive level must have before anything is estimated.
-MIN_LEVEL_ROWS = 20
+#: Fewest rows a sensitive level must have before anything is estimated: one of two, or of more.
+MIN_LEVEL_ROWS, MIN_ROWS_OF_MANY = 20, 50
 
 
 class TooFewRowsError(ValueError):
@@ -45,49 +53,30 @@ class TooFewRowsError(ValueError):
         How many it would need.
     cv : int
         Folds of the cross-fitting.
+    rows_of : mapping of str to int, optional
+        Rows of each level, where there are three or more.
     """
 
-    def __init__(self, n_rows: int, fewest: int, cv: int) -> None:
-        super().__init__(n_rows, fewest, cv)
-        self.n_rows, self.fewest, self.cv = n_rows, fewest, cv
+    def __init__(
+        self, n_rows: int, fewest: int, cv: int, rows_of: Mapping[str, int] | None = None
+    ) -> None:
+        super().__init__(n_rows, fewest, cv, rows_of)
+        self.n_rows, self.fewest, self.cv, self.rows_of = n_rows, fewest, cv, rows_of
 
     def __str__(self) -> str:
+        if self.rows_of is not None:
+            few = [f"{name!r} {n:,}" for name, n in self.rows_of.items() if n < self.fewest]
+            if len(self.rows_of) > MOST_NUMBERS:  # their names may be values of single rows
+                few = [f"{len(few)} of {len(self.rows_of)} levels with fewer"]
+            return (
+                f"at least {self.fewest} rows of each sensitive level are needed, and there are "
+                f"{', '.join(few)}. Merge rare levels with groups=Grouping(merge_below="
+                f"{self.fewest}), or leave them out with only=[…]"
+            )
         return (
             f"a sensitive level has {self.n_rows} rows; at least {self.fewest} are needed to "
             f"estimate effects with cv={self.cv}. Give more rows, or merge the level with another"
         )
-
-
-@dataclass(frozen=True)
-class Nuisances:
-    """What is needed about each row before effects can be estimated.
-
-    Parameters
-    ----------
-    propensity : array of shape (n,)
-        b, within the clipping bounds.
-    outcome : array of shape (n, 2)
-        μ₀ and μ₁, the mean outcome at the row's X under z=0 and z=1.
-    n_clipped : int
-        Rows whose propensity lay outside the bounds.
-    shares : mapping of str to tuple of float
-        Per nuisance, the weight of each stacked model.
-    """
-
-    propensity: Floats = field(repr=False)
-    outcome: Floats = field(repr=False)
-    n_clipped: int = 0
-    shares: dict[str, tuple[float, ...]] = field(default_factory=dict)
-
-    @property
-    def effect(self) -> Floats:
-        """τ̂ = μ₁ − μ₀, the direct effect at each row's X."""
-        return self.outcome[:, 1] - self.outcome[:, 0]
-
-    @property
-    def mean(self) -> Floats:
-        """m̂ = b·μ₁ + (1−b)·μ₀, the mean outcome at each row's X."""
-        return self.outcome[:, 0] + self.propensity * self.effect
 
 
 @dataclass(frozen=True)
@@ -176,14 +165,30 @@ class CrossFit:
     def fit_models(self, chosen: Index | None = None) -> tuple[Nuisances, NuisanceModels]:
         """Return the rows' nuisances, and the models that predict other rows'."""
         used = np.arange(len(self.rows)) if chosen is None else chosen
-        z = self.rows.z
         with threadpool_limits(1 if len(used) < FEW_ROWS else None):
-            b = self._stack(self.propensity, z, used, used >= 0)
+            b, propensity = self._propensities(used)
             if chosen is None and self.propensity:
-                self._refuse_separating_columns(b[0])
+                self._refuse_separating_columns(b)
             means, outcome = self._outcome(used)
-        models = NuisanceModels(b[1], outcome, self.clip)
-        return models.nuisances(b[0], means), models
+        models = NuisanceModels(propensity, outcome, self.clip)
+        return models.nuisances(b, means), models
+
+    def _propensities(self, used: Index) -> tuple[Floats, Stack | LevelStacks]:
+        """Return P(z=1|X) of two levels, else P(z=l|X) of each, and what predicts it."""
+        each = [
+            self._stack(self.propensity, level, used, used >= 0) for level in self._memberships()
+        ]
+        if len(each) == 1:
+            return each[0]
+        stacks = LevelStacks(tuple(stack for _, stack in each))
+        return stacks.joined([found for found, _ in each]), stacks
+
+    def _memberships(self) -> list[Floats]:
+        """Return what propensities predict: z of two levels, else whether a row is of each."""
+        groups = self.rows.groups
+        if groups.two:
+            return [groups.z]
+        return [(groups.codes == code).astype(np.float64) for code in range(groups.n_levels)]
 
     def fit_blind(self) -> Floats:
         """Return out-of-fold predictions of y by the outcome models without z: a blind model's."""
@@ -202,26 +207,34 @@ class CrossFit:
 
     def _outcome_of(self, y: Floats, used: Index) -> tuple[Floats, tuple[Stack, ...]]:
         """Return the means of one target, and the models of them."""
-        z = self.rows.z[used]
+        codes = self.rows.groups.codes[used].astype(np.intp)
         if self.pooled:
-            means, stack = self._stack(self.outcome, y, used, used >= 0, z.astype(np.intp))
+            means, stack = self._stack(self.outcome, y, used, used >= 0, codes)
             return means, (stack,)
-        stacked = [self._stack(self.outcome, y, used, z == level) for level in (0, 1)]
+        stacked = [
+            self._stack(self.outcome, y, used, codes == level)
+            for level in range(self.rows.groups.n_levels)
+        ]
         means = np.column_stack([means for means, _ in stacked])
         return means, tuple(stack for _, stack in stacked)
 
     def _refuse_separating_columns(self, b: Floats) -> None:
         """Raise if X predicts z; a model that saw the rows may have learnt them by heart."""
         rows, reduce, allow = self.rows, self.fitting.reduce, self.allow_separation
+        members = self._memberships()
+        each = [b] if b.ndim == 1 else list(b.T)
         if self.n_folds == 1:
-            if not separates(b, rows.z, rows.weights, reduce):
+            pairs = zip(each, members, strict=True)
+            if not any(separates(found, of, rows.weights, reduce) for found, of in pairs):
                 return
             halves = replace(self, folds=self.fitting.folds(rows, 2, 0), n_folds=2)
             everybody = np.arange(len(rows))
-            b = halves._stack(self.propensity, rows.z, everybody, everybody >= 0)[0]
-        refuse_separating_columns(
-            b, rows.z, rows.weights, columns(rows.X), allow=allow, reduce=reduce
-        )
+            b = halves._propensities(everybody)[0]
+            each = [b] if b.ndim == 1 else list(b.T)
+        for found, of in zip(each, members, strict=True):
+            refuse_separating_columns(
+                found, of, rows.weights, columns(rows.X), allow=allow, reduce=reduce
+            )
 
     def _stack(
         self,
@@ -291,81 +304,19 @@ class CrossFit:
         return np.asarray(weights / totals[level])
 
 
-@dataclass(frozen=True)
-class Stack:
-    """The models of one nuisance: several learners, each trained once per fold.
-
-    Parameters
-    ----------
-    encoders : tuple of callable
-        Of each learner.
-    models : tuple of tuple of FittedModel
-        Of each fold, of each learner.
-    shares : tuple of float
-        The weight of each model in the mixture.
-    n_means : int, default=0
-        1 if each model predicts the mean in every group, 0 if it predicts one mean.
-    """
-
-    encoders: tuple[Callable[[Any], Any], ...] = field(repr=False)
-    models: tuple[tuple[FittedModel, ...], ...] = field(repr=False)
-    shares: tuple[float, ...]
-    n_means: int = 0
-
-    def predict(self, X: Any) -> Floats:
-        """Return the prediction for other rows, averaged over the folds."""
-        tables = [encode(X) for encode in self.encoders]
-        total = 0.0
-        for fold in self.models:
-            parts = [m.predict(table) for m, table in zip(fold, tables, strict=True)]
-            total = total + side_by_side(parts, self.n_means) @ np.array(self.shares)
-        return np.asarray(total / len(self.models))
-
-
-@dataclass(frozen=True)
-class NuisanceModels:
-    """The fitted models of the propensity b and of the outcome means.
-
-    Parameters
-    ----------
-    propensity : Stack
-        Of b.
-    outcome : tuple of MeanModel
-        One of all groups, or one for each.
-    clip : float
-        The propensity is kept within [clip, 1−clip].
-    """
-
-    propensity: Stack
-    outcome: tuple[MeanModel, ...]
-    clip: float
-
-    def predict(self, X: Any) -> Nuisances:
-        """Return the nuisances of rows the models have not seen."""
-        with threadpool_limits(1 if row_count(X) < FEW_ROWS else None):
-            means = [stack.predict(X) for stack in self.outcome]
-            return self.nuisances(self.propensity.predict(X), np.column_stack(means))
-
-    def nuisances(self, b: Floats, means: Floats) -> Nuisances:
-        """Return predictions as nuisances, the propensity clipped."""
-        return Nuisances(
-            np.clip(b, self.clip, 1 - self.clip),
-            means,
-            int(((b < self.clip) | (b > 1 - self.clip)).sum()),
-            {
-                "propensity": self.propensity.shares,
-                "outcome z=0": self.outcome[0].shares,
-                "outcome z=1": self.outcome[-1].shares,
-            },
-        )
-
-
 def _check_settings(rows: Rows, cv: int, clip: float, seed: int, reduce: Reduce) -> None:
     check_integer(cv, "cv", at_least=1)
     check_number(clip, "clip", above=0, below=0.5)  # no row may have an infinite weight
     check_integer(seed, "random_state", at_least=0)
-    z = rows.z if rows.weights is None else rows.z[rows.weights > 0]
-    counts = reduce(np.array([len(z) - z.sum(), z.sum()]))
-    fewest, count = max(MIN_LEVEL_ROWS, 2 * cv), int(counts.min())
+    check_rows_of_levels(rows, cv, reduce)
+
+
+def check_rows_of_levels(rows: Rows, cv: int = 1, reduce: Reduce = identity) -> None:
+    """Raise unless each level has enough rows of some weight to be estimated with so many folds."""
+    groups = rows.groups
+    used = None if rows.weights is None else (rows.weights > 0).astype(np.float64)
+    counts, least = reduce(groups.counts(used)), MIN_LEVEL_ROWS if groups.two else MIN_ROWS_OF_MANY
+    fewest, count = max(least, 2 * cv), int(counts.min())
     if count < fewest:
-        raise TooFewRowsError(count, fewest, cv)
+        known = dict(zip(groups.names, map(int, counts), strict=True))
+        raise TooFewRowsError(count, fewest, cv, None if groups.two else known)

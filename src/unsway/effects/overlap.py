@@ -12,7 +12,8 @@ from sklearn.metrics import roc_auc_score
 from .._typing import Floats, Mask
 from ..checks import check_integer, check_weights, read_numbers
 from ..frames import Tabular, make_frame, plain
-from ..groups import Grouping, Groups
+from ..grouping import Grouping
+from ..groups import Groups
 from ..svg import histogram
 from .plots import plot_overlap
 

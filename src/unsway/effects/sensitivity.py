@@ -29,7 +29,7 @@ from scipy import linalg, sparse
 from .._typing import Floats
 from ..checks import check_number
 from ..frames import frame_of
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import columns

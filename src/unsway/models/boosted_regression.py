@@ -163,8 +163,8 @@ class BoostedRegression:
         weights = None if weights is None else weights[rows]
         codes = None if self.codes is None else self.codes[rows]
         joined = encoded if codes is None else add_interactions(encoded, codes)
-        objective = _objective(self.loss, joined, target, weights, self.reduce)
-        coefficients = (_regression if self.linear else _log_odds)(objective, joined)
+        objective = objective_of(self.loss, joined, target, weights, self.reduce)
+        coefficients = (fit_regression if self.linear else fit_constant)(objective, joined)
         margin = linear_margin(joined, coefficients)
         return FittedBoostedRegression(
             coefficients=coefficients,
@@ -262,7 +262,7 @@ class FittedBoostedRegression:
         return np.column_stack([on_host(each) for each in scores])
 
 
-def _objective(
+def objective_of(
     loss: Loss, design: Any, target: Floats, weights: Floats | None, reduce: Reduce | None
 ) -> Objective:
     """Return the loss of rows of all processes, on the device of their design."""
@@ -274,13 +274,13 @@ def _objective(
     return Objective(loss, target, penalty=penalty, sample_weight=weights)
 
 
-def _regression(objective: Objective, design: Any) -> Floats:
+def fit_regression(objective: Objective, design: Any) -> Floats:
     """Minimise Σ w·log-loss + ½‖β‖² over the rows of all processes, the intercept free."""
     l2 = 1 / max(objective.total_weight, 1e-12)
     return LinearProblem(objective, design, l2).minimize(tol=_CONVERGED).weights
 
 
-def _log_odds(objective: Objective, design: Any) -> Floats:
+def fit_constant(objective: Objective, design: Any) -> Floats:
     """Return the intercept that alone fits best, below coefficients of 0."""
     loss = objective.loss
     weights = objective.sample_weight

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats, Reduce
 from ..core import Schedule, Step
-from ..groups import Grouping
+from ..grouping import Grouping
 from .boosting import check_booster, prepare_booster, start, train_booster
 from .engine import BoosterSettings, Engine, params_of, refuse_unknown
 from .regression import (

@@ -22,7 +22,7 @@ from ..core.class_derivatives import ClassDerivatives
 from ..core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from ..core.schedule import Run
 from ..criteria import choose_strength
-from ..groups import Grouping
+from ..grouping import Grouping
 from .engine import BoosterSettings, Engine, Grower, params_of, refuse_unknown
 from .labels import criterion_of, takes_classes
 from .margins import class_probabilities, likelier_class, show_steps

@@ -30,6 +30,8 @@ _METRICS = {
     "accuracy": "accuracy",
     "label_gap": "gap of the labels, z = 1 minus z = 0",
     "score_gap": "gap of the scores, z = 1 minus z = 0",
+    "label_spread": "largest gap of the labels between two levels",
+    "score_spread": "largest gap of the scores between two levels",
     "exposure": "exposure",
     "mean_outcome": "mean of the target",
     "mean_score": "mean prediction",
@@ -57,6 +59,7 @@ def markdown_card(card: Mapping[str, Any]) -> str:
         _settings("Model", _model(card)),
         _settings("Training data", _data(roles, training)),
         _metrics(training.get("metrics") or {}),
+        _levels(training.get("groups") or ()),
         _features(card.get("features") or ()),
     )
     template = files(__package__).joinpath("card_template.md").read_text(encoding="utf-8")
@@ -114,13 +117,16 @@ def _outcome(outcome: Mapping[str, Any], roles: Mapping[str, Any]) -> dict[str, 
 
 
 def _data(roles: Mapping[str, Any], training: Mapping[str, Any]) -> dict[str, Any]:
-    low, high = roles.get("sensitive_levels") or (None, None)
+    levels: Sequence[str] = roles.get("sensitive_levels") or ()
+    low, high = levels if len(levels) == 2 else (None, None)
+    several = {"reference level": "".join(levels[:1]), "other levels": ", ".join(levels[1:])}
     return {
         "target": roles.get("target"),
         "positive class": roles.get("positive"),
         "sensitive attribute": roles.get("sensitive"),
         "z = 1 stands for": high,
         "z = 0 stands for": low,
+        **(several if len(levels) > 2 else {}),
         "weights": roles.get("weights"),
         "exposure": roles.get("exposure"),
         "left out": ", ".join(map(str, roles.get("dropped") or ())),
@@ -142,6 +148,19 @@ def _metrics(parts: Mapping[str, Mapping[str, Any]]) -> str:
         if name in first
     )
     return _table("Figures of the training", head, rows)
+
+
+def _levels(groups: Sequence[Mapping[str, Any]]) -> str:
+    rows = (
+        [
+            _text(each["level"]),
+            _number(each["rows"]),
+            *(_number(each.get(name)) for name in ("positive_rate", "mean_score")),
+        ]
+        for each in groups
+    )
+    head = "| level | rows | share of positive labels | mean score |\n|---|--:|--:|--:|"
+    return _table("Sensitive levels, training rows", head, rows)
 
 
 def _features(features: Sequence[Mapping[str, Any]]) -> str:

@@ -64,8 +64,8 @@ def _card_faults(card: Mapping[str, Any]) -> Iterator[str]:
     yield from _faults(card, FIELDS, "it")
     yield from _faults(card["criterion"], {"name": str}, "'criterion'")
     levels = card["roles"].get("sensitive_levels")
-    if levels is not None and not (_is_texts(levels) and len(levels) == 2):
-        yield "'sensitive_levels' in 'roles' are not two names"
+    if levels is not None and not (_is_texts(levels) and len(levels) >= 2):
+        yield "'sensitive_levels' in 'roles' are not the names of at least two levels"
     for name, file in card["files"].items():
         yield from _faults(file, {"bytes": int, "sha256": str}, f"the entry of file {name!r}")
     if "outcome" in card:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats
 from ..checks import check_number
 from ..criteria import DirectEffect, fit_criterion
-from ..groups import Grouping
+from ..grouping import Grouping
 from .labels import criterion_of
 from .training import read_rows, read_table
 from .wrapping import (

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..criteria import FairTarget, choose_strength
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..tables import take
 from .labels import criterion_of
 from .training import fit_for, read_rows, read_table

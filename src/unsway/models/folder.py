@@ -61,7 +61,7 @@ class TrainingRoles:
     target: str | None = None
     positive: str | None = None
     sensitive: str | None = None
-    sensitive_levels: tuple[str, str] | None = None
+    sensitive_levels: tuple[str, ...] | None = None
     weights: str | None = None
     dropped: tuple[str, ...] = ()
     exposure: str | None = None
@@ -280,10 +280,10 @@ def versions_of(engine: str | None) -> dict[str, str]:
 
 
 def _roles_of(model: Any) -> TrainingRoles:
-    reference, group = model.sensitive_levels_
+    levels = tuple(map(str, model.sensitive_levels_))
     classes: Any = getattr(model, "classes_", ())
     positive = str(classes[1]) if len(classes) == 2 else None
-    return TrainingRoles(positive=positive, sensitive_levels=(str(reference), str(group)))
+    return TrainingRoles(positive=positive, sensitive_levels=levels)
 
 
 def _outcome_of(model: Any, roles: Mapping[str, Any]) -> dict[str, Any]:

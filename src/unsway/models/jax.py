@@ -11,7 +11,7 @@ import numpy as np
 from ..core import Distance, LogLoss, Loss, Losses, Objective, check_strength
 from ..core.arrays import Array
 from ..extras import load
-from ..groups import Grouping
+from ..grouping import Grouping
 from .objectives import objective_on
 
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
-from ..groups import Grouping
+from ..grouping import Grouping
 from .logistic import (
     check_regression,
     fill_missing,

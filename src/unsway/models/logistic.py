@@ -20,7 +20,8 @@ from ..checks import check_integer, check_number
 from ..core.class_newton import ClassProblem
 from ..core.newton import LinearProblem, NewtonResult
 from ..criteria import choose_strength
-from ..groups import Grouping, Groups
+from ..grouping import Grouping
+from ..groups import Groups
 from ..rows import Rows
 from ..tables import holds_text
 from .labels import criterion_of, takes_classes

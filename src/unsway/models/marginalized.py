@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..checks import check_choice, show_value
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..rows import Rows
 from .training import read_rows, read_table
 from .wrapping import (

@@ -17,14 +17,18 @@ from .._typing import Codes, Floats, Index, Reduce
 from ..core import LogLoss
 from ..effects import CrossFit, Fitting
 from ..effects.learners import FittedModel, Learner
-from ..effects.nuisance import Stack
+from ..effects.nuisance_models import LevelStacks, Stack
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable, check_table
 from .boosted_regression import BoostedRegression, Design
 from .engine import BoosterSettings, Engine, PlacedRows, TreeShape
+from .level_regression import LevelRegression
 
 #: Propensities that `DirectEffect` rests on are kept within [SCORE_CLIP, 1−SCORE_CLIP].
 SCORE_CLIP = 1e-3  # as `Propensity` clips
+
+#: Fewest trees of the propensity of one of three or more levels.
+MIN_LEVEL_TREES = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +43,14 @@ class NuisanceTrees:
         Of the outcome means: what all groups have in common.
     effect : TreeShape
         Of the outcome means: what the groups differ by.
+    levels : TreeShape
+        Of the outcome means of three or more levels, which have one part.
     """
 
     propensity: TreeShape = field(default=TreeShape(n_trees=40, learning_rate=0.2, depth=2))
     common: TreeShape = field(default=TreeShape(n_trees=60, learning_rate=0.2, depth=3))
     effect: TreeShape = field(default=TreeShape(n_trees=50, learning_rate=0.2, depth=3))
+    levels: TreeShape = field(default=TreeShape(n_trees=80, learning_rate=0.25, depth=3))
 
     def with_count(self, n_trees: int | None) -> NuisanceTrees:
         """Return trees of the same shapes, each part with so many; None changes nothing."""
@@ -104,10 +111,27 @@ class EngineFitting(Fitting):
         """Return a user's model, or several to be stacked; None gives the default."""
         if models is not None or not binary:
             return super().learners(rows, models, binary=binary, role=role)
-        return (self.regression(rows, (self.trees.propensity,)),)
+        shape, n_levels = self.trees.propensity, rows.groups.n_levels
+        fewer = max(MIN_LEVEL_TREES, round(2 * shape.n_trees / n_levels))
+        if n_levels > 2:  # one model for each level, with as many trees in all as for two
+            shape = replace(shape, n_trees=min(shape.n_trees, fewer))
+        return (self.regression(rows, (shape,)),)
 
     def pooled_learners(self, rows: Rows) -> tuple[Learner, ...]:
         """Return the default outcome models of all groups together."""
+        groups = rows.groups
+        if not groups.two:
+            return (
+                LevelRegression(
+                    design=self._design(rows),
+                    shape=self.trees.levels,
+                    codes=groups.codes,
+                    levels=groups.design,
+                    linear=self.linear,
+                    reduce=self.reduce,
+                    loss=rows.outcome.mean_loss,
+                ),
+            )
         shapes = (self.trees.common, self.trees.effect)
         return (self.regression(rows, shapes, rows.groups.codes),)
 
@@ -149,14 +173,19 @@ class EngineFitting(Fitting):
         self, rows: Rows, shapes: tuple[TreeShape, ...], codes: Codes | None = None
     ) -> BoostedRegression:
         """Return a learner of these rows, which are encoded and binned once for all learners."""
+        linear = self.linear or not shapes
+        return BoostedRegression(
+            design=self._design(rows), shapes=shapes, codes=codes, linear=linear,
+            reduce=self.reduce,
+            loss=LogLoss() if codes is None else rows.outcome.mean_loss,
+        )  # fmt: skip
+
+    def _design(self, rows: Rows) -> Design:
+        """Return the rows, encoded and placed once."""
         if self._last is None or self._last[0] is not rows:
             placed = self._place(rows)
             self._last = rows, Design.of(placed, self.engine, self.settings, self.reduce)
-        linear = self.linear or not shapes
-        return BoostedRegression(
-            design=self._last[1], shapes=shapes, codes=codes, linear=linear, reduce=self.reduce,
-            loss=LogLoss() if codes is None else rows.outcome.mean_loss,
-        )  # fmt: skip
+        return self._last[1]
 
     def _place(self, rows: Rows) -> PlacedRows:
         """Return rows where the engine works on them: those of the final model, or others."""
@@ -172,7 +201,7 @@ class EngineFitting(Fitting):
 class ClippedScore:
     """A propensity score, kept away from 0 and 1."""
 
-    model: Stack
+    model: Stack | LevelStacks
 
     def predict(self, X: Any) -> Floats:
         """Return b for each row of X."""

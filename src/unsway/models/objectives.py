@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController
 from ..core import Objective, check_strength
 from ..core.derivatives import BoostingDerivatives, Singles
 from ..criteria import FairTarget, choose_strength, fit_criterion
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..rows import Rows
 from ..tables import check_table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from .._typing import Floats
 from ..checks import check_weights
 from ..extras import load
-from ..groups import Grouping, Groups
+from ..grouping import Grouping
+from ..groups import Groups
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import EngineTable
@@ -118,8 +119,11 @@ class ParquetRows:
         codes, classes = self.coded(target)
         outcome = Outcome.labels(classes, len(classes)).take(codes)
         codes, levels = self.coded(sensitive)
-        few = Groups.check(levels, len(levels), groups=groups)
-        found = replace(few.take(codes), name=sensitive)
+        values, places = np.unique(levels, return_inverse=True)
+        role = f"column {sensitive!r}"
+        found = Groups.coded(places[codes], values, groups=groups, name=sensitive, role=role)
+        if found.kept is not None:
+            raise ValueError("only= leaves rows out; take them out of the files first")
         weights = None if sample_weight is None else self.weights(sample_weight)
         outcome.check_present(weights, f"column {target!r}")
         found.check_present(weights, f"column {sensitive!r}")
@@ -139,7 +143,7 @@ class ParquetRows:
             for level in levels:
                 places.setdefault(level, len(places))
             if len(places) > 1_000:
-                raise ValueError(f"column {name!r} has more than 1,000 values; two are needed")
+                raise ValueError(f"column {name!r} has more than 1,000 values; give one with fewer")
             lookup = np.array([places[level] for level in levels] or [0], dtype=np.int16)
             codes[rows] = lookup[part.indices.fill_null(0).to_numpy(zero_copy_only=False)]
         if missing:

@@ -24,10 +24,11 @@ from ..criteria import (
     fit_criterion,
 )
 from ..effects import HERE, Fitting, TooFewRowsError
+from ..effects.nuisance import check_rows_of_levels
 from ..folds import hold_out
 from ..outcome import Outcome, number_loss
 from ..rows import Rows
-from ..tables import EngineTable, check_table, take
+from ..tables import EngineTable, check_table, row_count, take
 from .labels import check_classes_here, criterion_of, label_reader
 from .row_fingerprint import RowFingerprint
 
@@ -160,6 +161,8 @@ def read_rows(
     )
     if rows.outcome.n_classes:
         check_classes_here(model)
+    if not rows.groups.two:
+        check_rows_of_levels(rows)
     model.sensitive_levels_ = rows.groups.levels
     model.training_rows_ = RowFingerprint.of(rows.X)
     if loss is None:
@@ -309,12 +312,12 @@ def check_other_rows(
         )
     exposure = given[4] if len(given) == 5 else None
     with inside(name):
+        table = read(given[0])
         other = Rows.check(
-            read(given[0]),
+            table,
             given[1],
-            sensitive_features=given[2],
+            sensitive_features=rows.groups.like(given[2], row_count(table)),
             sample_weight=given[3] if len(given) > 3 else None,
-            groups=rows.groups.grouping,
             read_outcome=_reader(
                 None if labels else rows.outcome.loss,
                 exposure,

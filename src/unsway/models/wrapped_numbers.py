@@ -14,7 +14,7 @@ from .._typing import Floats
 from ..checks import check_choice
 from ..core import Loss
 from ..criteria import FittedCriterion
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..outcome import number_loss
 from ..rows import Rows
 from .fair_target import fair_target_of

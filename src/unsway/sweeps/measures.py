@@ -299,17 +299,13 @@ class Part:
         if not self.rows.outcome.is_label:
             return measure_predictions(self, scores)
         y, weights = self.rows.y, self.rows.weights
-        groups: dict[str, Any] = {"sensitive_features": self.rows.z, "sample_weight": weights}
         found = {
             "rows": len(y),
             **_named("accuracy", _accuracy(scores, self.rows, threshold)),
             "auc": float(roc_auc_score(y, scores, sample_weight=weights)),
             "log_loss": float(log_loss(y, scores, sample_weight=weights, labels=[0, 1])),
             "brier": float(np.average((scores - y) ** 2, weights=weights)),
-            "selection_rate_difference": selection_rate_difference(
-                y, scores, threshold=threshold, **groups
-            ),
-            "score_gap": score_gap(y, scores, **groups),
+            **self._gaps(scores, threshold),
         }
         if self.judge is not None:
             found |= _named("direct_effect_left", self.judge.left(scores))
@@ -325,19 +321,38 @@ class Part:
             found |= dict(zip(penalty.names, statistics, strict=True))
         return found
 
+    def _gaps(self, scores: Floats, threshold: float) -> dict[str, float]:
+        """Return how far the groups are apart; of several levels the two furthest apart."""
+        y, rows = self.rows.y, self.rows
+        if rows.groups.two:
+            groups: dict[str, Any] = {"sensitive_features": rows.z, "sample_weight": rows.weights}
+            return {
+                "selection_rate_difference": selection_rate_difference(
+                    y, scores, threshold=threshold, **groups
+                ),
+                "score_gap": score_gap(y, scores, **groups),
+            }
+        selected = (scores > threshold).astype(np.float64)
+        return {
+            "selection_rate_spread": float(np.ptp(rows.means_by_level(selected))),
+            "score_spread": float(np.ptp(rows.means_by_level(scores))),
+        }
+
     def describe(self) -> dict[str, Any]:
         """Return facts about the rows that need no score: counts, gaps, effects of z on y."""
-        y, z, weights = self.rows.y, self.rows.z, self.rows.weights
+        y, weights, groups = self.rows.y, self.rows.weights, self.rows.groups
         about: dict[str, Any]
         if not self.rows.outcome.is_label:
             about = describe_numbers(self.rows)
         else:
-            about = {
-                "rows": len(y),
-                "positive_rate": float(np.average(y, weights=weights)),
-                "share_z1": float(np.average(z, weights=weights)),
-                "label_gap": score_gap(y, y, sensitive_features=z, sample_weight=weights),
-            }
+            about = {"rows": len(y), "positive_rate": float(np.average(y, weights=weights))}
+        if self.rows.outcome.is_label and groups.two:
+            about["share_z1"] = float(np.average(self.rows.z, weights=weights))
+            about["label_gap"] = score_gap(
+                y, y, sensitive_features=self.rows.z, sample_weight=weights
+            )
+        elif self.rows.outcome.is_label:
+            about["label_spread"] = float(np.ptp(self.rows.means_by_level(y)))
         if self.judge is not None:
             found = self.judge.effects.estimates()
             about["effects"] = {name: each.to_dict() for name, each in found.items()}

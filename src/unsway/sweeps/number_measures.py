@@ -31,10 +31,12 @@ def measure_predictions(part: Part, predictions: Floats) -> dict[str, float]:
     found: dict[str, float] = {"rows": len(rows)}
     found |= {
         name: values[Key(name, place)]
-        for names, place in ((_OVERALL, "overall"), (_BETWEEN, BETWEEN))
+        for names, place in ((_OVERALL, "overall"), (_BETWEEN if rows.groups.two else (), BETWEEN))
         for name in names
         if Key(name, place) in values
     }
+    if not rows.groups.two:
+        found["score_spread"] = float(np.ptp(rows.means_by_level(predictions)))
     if part.judge is not None:
         left = part.judge.left(predictions).to_dict()
         found["direct_effect_left"] = left.pop("estimate")
@@ -50,15 +52,17 @@ def measure_predictions(part: Part, predictions: Floats) -> dict[str, float]:
 
 def describe_numbers(rows: Rows) -> dict[str, Any]:
     """Return facts about rows that need no prediction."""
-    y, z, weights = numbers_of(rows), rows.z, rows.mean_one_weights
-    ones, zeros = (float(np.average(y, weights=weights * each)) for each in (z, 1 - z))
-    return {
+    y, weights = numbers_of(rows), rows.mean_one_weights
+    about = {
         "rows": len(rows),
         "exposure": len(rows) if rows.weights is None else float(rows.weights.sum()),
         "mean_outcome": float(np.average(y, weights=weights)),
-        "share_z1": float(np.average(z, weights=weights)),
-        "outcome_gap": ones - zeros,
     }
+    means = rows.means_by_level(y)
+    if not rows.groups.two:
+        return {**about, "outcome_spread": float(np.ptp(means))}
+    share = float(np.average(rows.z, weights=weights))
+    return {**about, "share_z1": share, "outcome_gap": float(means[1] - means[0])}
 
 
 def numbers_of(rows: Rows) -> Floats:
@@ -70,7 +74,7 @@ def _sample(rows: Rows, predictions: Floats) -> NumberSample:
     return NumberSample.of(
         numbers_of(rows),
         predictions,
-        rows.groups.codes,
+        np.minimum(rows.groups.codes, 1),
         loss=rows.outcome.loss,
         weights=rows.weights,
     )

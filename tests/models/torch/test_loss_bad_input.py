@@ -79,8 +79,8 @@ def test_a_bad_batch_of_a_stream_is_refused(batch, error, message):
 def test_a_stream_of_fair_targets_needs_the_effect_at_each_row():
     with pytest.raises(TypeError, match="FairTarget needs the outcome means"):
         FairLoss(FairTarget())(S, Y, z=Y)
-    for wrong in (Y, torch.stack([Y, Y * torch.nan], 1), torch.zeros(20, 3)):
-        with pytest.raises(ValueError, match="finite numbers, two columns"):
+    for wrong in (Y, torch.stack([Y, Y * torch.nan], 1), torch.zeros(20, 1)):
+        with pytest.raises(ValueError, match="finite numbers, one column for each"):
             FairLoss(FairTarget())(S, Y, z=Y, row_values=wrong)
     with pytest.raises(ValueError, match="row_values has 3 values for 20 logits"):
         FairLoss(FairTarget())(S, Y, z=Y, row_values=torch.zeros(3, 2))

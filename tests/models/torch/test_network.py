@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from unsway import DirectEffect, Parity, Schedule, make_synthetic, score_gap
 from unsway.core import Step
-from unsway.groups import Grouping
+from unsway.grouping import Grouping
 
 torch = pytest.importorskip("torch")
 

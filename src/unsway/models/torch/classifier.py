@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..._typing import Floats
 from ...core import Schedule, Step
-from ...groups import Grouping
+from ...grouping import Grouping
 from ..labels import takes_classes
 from ..margins import class_probabilities, likelier_class
 from ..row_fingerprint import share_trained_on

@@ -9,7 +9,7 @@ import numpy as np
 from ..._typing import Floats
 from ...core import LogLoss, Loss, Objective, check_strength
 from ...criteria import FairTarget, choose_strength
-from ...groups import Grouping
+from ...grouping import Grouping
 from ..objectives import objective_on
 from .checks import (
     LOOK_AT,
@@ -22,7 +22,14 @@ from .checks import (
     warn_of_probabilities,
 )
 from .engine import Module, require_torch, torch
-from .statistics import Batch, RecentRows, Reduce, RunningStatistics, device_only
+from .statistics import (
+    Batch,
+    RecentRows,
+    Reduce,
+    RunningStatistics,
+    count_levels,
+    device_only,
+)
 
 
 class FairLoss(Module):
@@ -271,8 +278,10 @@ class FairLoss(Module):
             else _host(numbers(values, role, margin, columns=role == "row_values"))
             for values, role in zip(others, ("z", "row_values", "sample_weight"), strict=True)
         )
-        if z is None or not np.isin(z, (0, 1)).all():
-            raise ValueError("z must come with each batch, as 0 and 1")
+        n_levels = count_levels(row_values)
+        if z is None or not np.isin(z, np.arange(n_levels)).all():
+            known = "0 and 1" if n_levels == 2 else f"whole numbers from 0 to {n_levels - 1}"
+            raise ValueError(f"z must come with each batch, as {known}")
         if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
             raise ValueError("sample_weight must be finite and not negative")
         scores = torch.sigmoid(margin).double()

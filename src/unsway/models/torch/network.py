@@ -136,7 +136,8 @@ def train_network(model: Any, train: Part, validation: Part) -> tuple[Part, Part
         for part in (train, validation)
     )
     seed, device = int(model.random_state), find_device(model.device)
-    train = train.take(canonical_order(train.rows.X, train.rows.y, train.rows.z, seed))
+    codes = train.rows.groups.codes.astype(np.float64)
+    train = train.take(canonical_order(train.rows.X, train.rows.y, codes, seed))
     with seeded(seed, device):
         training = _training(model, train, validation, device)
         show = show_steps(model.callback, progress=model.progress, unit="epoch")

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from ..._typing import Floats
 from ...core import Schedule, Step
-from ...groups import Grouping
+from ...grouping import Grouping
 from ..regression import (
     balance_of,
     balancing_step,

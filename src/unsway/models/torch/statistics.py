@@ -195,14 +195,25 @@ class Batch:
     def __len__(self) -> int:
         return len(self.y)
 
+    @property
+    def n_levels(self) -> int:
+        """The columns of the row values where there are several, else two."""
+        return count_levels(self.row_values)
+
     def rows(self) -> Rows:
         """Return the rows as a criterion takes them."""
         return Rows(
             X=None,
             outcome=Outcome(values=self.y, loss=LogLoss(), classes=np.array([0, 1])),
-            groups=Groups(codes=self.z.astype(np.uint8), levels=(0, 1)),
+            groups=Groups(codes=self.z.astype(np.uint8), levels=tuple(range(self.n_levels))),
             weights=self.weights,
         )
+
+
+def count_levels(row_values: Floats | None) -> int:
+    """Return how many levels rows with these values may have: one for each column of several."""
+    several = row_values is not None and row_values.ndim == 2
+    return max(2, row_values.shape[1]) if several and row_values is not None else 2
 
 
 class RecentRows:

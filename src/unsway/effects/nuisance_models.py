@@ -1,0 +1,180 @@
+"""Nuisances of rows, and the fitted models that predict them for other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from .._typing import Floats
+from ..tables import row_count
+from .class_shares import MeanModel
+from .learners import FittedModel, side_by_side
+
+#: Below this many rows several threads wait for each other longer than they work.
+FEW_ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class Nuisances:
+    """What is needed about each row before effects can be estimated.
+
+    Parameters
+    ----------
+    propensity : array of shape (n,) or (n, n_levels)
+        b = P(z=1|X) of two levels, or P(z=l|X) of each of three or more, within the clipping
+        bounds.
+    outcome : array of shape (n, n_levels)
+        μ_l, the mean outcome at the row's X under each level.
+    n_clipped : int
+        Rows whose propensity lay outside the bounds.
+    shares : mapping of str to tuple of float
+        Per nuisance, the weight of each stacked model.
+    """
+
+    propensity: Floats = field(repr=False)
+    outcome: Floats = field(repr=False)
+    n_clipped: int = 0
+    shares: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def propensities(self) -> Floats:
+        """P(z=l|X) of each level, which sum to one."""
+        b = self.propensity
+        return b if b.ndim == 2 else np.column_stack([1 - b, b])
+
+    @property
+    def effect(self) -> Floats:
+        """τ̂ = μ₁ − μ₀, the direct effect at each row's X, of two levels."""
+        if self.outcome.shape[1] != 2:
+            raise ValueError("the effect of z is that between two levels; take a pair of levels")
+        return self.outcome[:, 1] - self.outcome[:, 0]
+
+    @property
+    def mean(self) -> Floats:
+        """m̂ = Σ b_l·μ_l, the mean outcome at each row's X."""
+        if self.propensity.ndim == 2:
+            return np.asarray((self.propensity * self.outcome).sum(axis=1))
+        return self.outcome[:, 0] + self.propensity * self.effect
+
+    def fair(self, weights: Sequence[float]) -> Floats:
+        """Return f̂ = Σ w_l·μ_l, the fair score at each row's X."""
+        return np.asarray(self.outcome @ np.asarray(weights))
+
+    def pair(self, level: int, reference: int = 0) -> tuple[Floats, Floats]:
+        """Return P(z=level | X, z one of the two), and both outcome means, the reference first."""
+        b = self.propensities[:, [reference, level]]
+        return b[:, 1] / b.sum(axis=1), self.outcome[:, [reference, level]]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The models of one nuisance: several learners, each trained once per fold.
+
+    Parameters
+    ----------
+    encoders : tuple of callable
+        Of each learner.
+    models : tuple of tuple of FittedModel
+        Of each fold, of each learner.
+    shares : tuple of float
+        The weight of each model in the mixture.
+    n_means : int, default=0
+        1 if each model predicts the mean in every group, 0 if it predicts one mean.
+    """
+
+    encoders: tuple[Callable[[Any], Any], ...] = field(repr=False)
+    models: tuple[tuple[FittedModel, ...], ...] = field(repr=False)
+    shares: tuple[float, ...]
+    n_means: int = 0
+
+    def predict(self, X: Any) -> Floats:
+        """Return the prediction for other rows, averaged over the folds."""
+        tables = [encode(X) for encode in self.encoders]
+        total = 0.0
+        for fold in self.models:
+            parts = [m.predict(table) for m, table in zip(fold, tables, strict=True)]
+            total = total + side_by_side(parts, self.n_means) @ np.array(self.shares)
+        return np.asarray(total / len(self.models))
+
+
+@dataclass(frozen=True)
+class LevelStacks:
+    """The propensities of three or more levels: a model of each against the rest, normalised.
+
+    Each of them tends to P(z=l|X), so that their sum tends to one. The same models and the same
+    trees serve two levels, many workers and a device.
+
+    Parameters
+    ----------
+    stacks : tuple of Stack
+        One for each level.
+    """
+
+    stacks: tuple[Stack, ...]
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The weight of each model in the mixture, averaged over the levels."""
+        return tuple(np.mean([each.shares for each in self.stacks], axis=0).tolist())
+
+    def predict(self, X: Any) -> Floats:
+        """Return P(z=l|X) of each level."""
+        return self.joined([stack.predict(X) for stack in self.stacks])
+
+    @staticmethod
+    def joined(each: Sequence[Floats]) -> Floats:
+        """Return one column per level, which sum to one.
+
+        Examples
+        --------
+        >>> LevelStacks.joined([np.array([0.5]), np.array([0.25]), np.array([0.5])]).tolist()
+        [[0.4, 0.2, 0.4]]
+        """
+        found = np.column_stack(each).clip(np.finfo(float).tiny)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class NuisanceModels:
+    """The fitted models of the propensity b and of the outcome means.
+
+    Parameters
+    ----------
+    propensity : Stack or LevelStacks
+        Of b.
+    outcome : tuple of MeanModel
+        One of all groups, or one for each.
+    clip : float
+        The propensity is kept within [clip, 1−clip].
+    """
+
+    propensity: Stack | LevelStacks
+    outcome: tuple[MeanModel, ...]
+    clip: float
+
+    def predict(self, X: Any) -> Nuisances:
+        """Return the nuisances of rows the models have not seen."""
+        with threadpool_limits(1 if row_count(X) < FEW_ROWS else None):
+            means = [stack.predict(X) for stack in self.outcome]
+            return self.nuisances(self.propensity.predict(X), np.column_stack(means))
+
+    def nuisances(self, b: Floats, means: Floats) -> Nuisances:
+        """Return predictions as nuisances, the propensity clipped.
+
+        Of L levels each propensity is at least 2/L times the bound.
+        """
+        shares = {"propensity": self.propensity.shares}
+        for level in range(means.shape[1]):
+            shares[f"outcome z={level}"] = self.outcome[min(level, len(self.outcome) - 1)].shares
+        if b.ndim == 1:
+            outside = (b < self.clip) | (b > 1 - self.clip)
+            return Nuisances(
+                np.clip(b, self.clip, 1 - self.clip), means, int(outside.sum()), shares
+            )
+        least = self.clip * 2 / b.shape[1]
+        clipped = LevelStacks.joined(list(np.clip(b, least, None).T))
+        return Nuisances(clipped, means, int((b < least).any(axis=1).sum()), shares)

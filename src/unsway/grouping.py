@@ -1,0 +1,330 @@
+"""How sensitive attributes are read: which levels there are, and what they are compared with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._typing import Floats
+from .checks import check_choice, check_integer, show_value
+
+#: Ways in which a column of numbers may be read.
+SENSITIVE_AS = ("levels", "number")
+
+#: Weights of the levels by name.
+WEIGHTS = ("uniform", "prevalence")
+
+#: Numbers with more distinct values than this are levels only if the user says so.
+MOST_NUMBERS = 10
+
+#: What rare levels are merged into.
+OTHER = "other"
+
+#: A weight in the fair score over so many times the level's share of the rows is warned about, or
+#: refused.
+LARGE_WEIGHT, TOO_LARGE_WEIGHT = 20, 100
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouping:
+    """How a sensitive attribute is read, and what its levels are compared with.
+
+    Estimators, effects, audits and sweeps take it as ``groups``.
+
+    Parameters
+    ----------
+    reference : optional
+        The level that the others are compared with. By default 0 or False where the levels are 0
+        and 1 or booleans, and the largest of three or more levels or of ``bands``; of two levels
+        with other names it must be stated. For several attributes a mapping of their names to
+        levels.
+    only : sequence, optional
+        Levels to keep; rows of all other levels are left out.
+    bands : sequence of increasing numbers, optional
+        Cuts a column of numbers: ``[25, 40]`` gives the levels ``"<25"``, ``"25-40"`` (40 not
+        included) and ``">=40"``.
+    merge_below : int, optional
+        Levels with fewer rows are merged into one level ``"other"``.
+    weights : {"uniform", "prevalence"} or mapping, default="uniform"
+        w, the weight of each level in the fair score Σ_l w_l·E[y|X, z=l]: all alike; the level's
+        share of the rows; or a number for each level, which sum to 1.
+    sensitive_as : {"levels", "number"}, optional
+        How a column of numbers is read. Needed where it has more than ten distinct values and no
+        ``bands``.
+    intersections : bool, default=False
+        Of several attributes, whether each combination of their levels is corrected by itself, and
+        not only the effect of each attribute.
+
+    Examples
+    --------
+    >>> Grouping(reference="White", only=["White", "Black"])
+    Grouping(reference='White', only=('White', 'Black'))
+    """
+
+    reference: Any = None
+    only: Sequence[Any] | None = None
+    bands: Sequence[float] | None = None
+    merge_below: int | None = None
+    weights: str | Mapping[Any, float] = "uniform"
+    sensitive_as: str | None = None
+    intersections: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("only", "bands"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            if isinstance(given, str) or not np.ndim(given) == 1 or not len(given):
+                raise TypeError(f"{name} must be a list such as {_EXAMPLES[name]}; got {given!r}")
+            object.__setattr__(self, name, tuple(np.asarray(given, dtype=object).tolist()))
+        if self.bands is not None:
+            _check_bands(self.bands)
+        if self.merge_below is not None:
+            check_integer(self.merge_below, "merge_below", at_least=1)
+        if self.sensitive_as is not None:
+            check_choice(self.sensitive_as, "sensitive_as", SENSITIVE_AS)
+        if not isinstance(self.weights, Mapping):
+            check_choice(self.weights, "weights", WEIGHTS)
+
+    def __repr__(self) -> str:
+        stated = [
+            f"{name}={getattr(self, name)!r}"
+            for name, field in type(self).__dataclass_fields__.items()
+            if getattr(self, name) != field.default
+        ]
+        return f"Grouping({', '.join(stated)})"
+
+    def recode(self, values: NDArray[Any], counts: NDArray[Any], role: str) -> Recoding:
+        """Return which level each distinct value of a column belongs to.
+
+        Parameters
+        ----------
+        values : array
+            The distinct values, sorted.
+        counts : array of int
+            The rows of each.
+        role : str
+            What messages call the column.
+        """
+        codes, levels = self._levels(values, counts, role)
+        if self.only is not None:
+            codes, levels = _keep(codes, levels, self.only, role)
+        inside = codes >= 0
+        sizes = np.bincount(codes[inside], counts[inside], len(levels)).astype(np.float64)
+        if self.merge_below is not None:
+            codes, levels, sizes = _merge(codes, levels, sizes, self.merge_below)
+        if len(levels) < 2:
+            raise ValueError(
+                f"{role} has a single level, {show_value(levels[0])}; at least two are needed"
+            )
+        reference = self._reference(levels, sizes, role)
+        order = [reference, *(each for each in range(len(levels)) if each != reference)]
+        place = np.full(len(levels) + 1, -1)  # the last for rows left out
+        place[order] = np.arange(len(levels))
+        known = tuple(levels[each] for each in order)
+        return Recoding(values, place[codes].astype(np.intp), known, self.bands)
+
+    def _levels(
+        self, values: NDArray[Any], counts: NDArray[Any], role: str
+    ) -> tuple[NDArray[np.intp], list[Any]]:
+        """Return the position of each value's level, and the levels as they are sorted."""
+        if self.bands is None:
+            numbers = values.dtype.kind in "iuf" and self.sensitive_as is None
+            if numbers and len(values) > MOST_NUMBERS:
+                raise ValueError(
+                    f"{role} has {len(values)} distinct numbers. Say groups=Grouping(bands=[…]) to "
+                    "cut them, sensitive_as='number' to keep them as a number, or "
+                    "sensitive_as='levels' if each is a level of its own"
+                )
+            plain = values.dtype.kind in "biufU"
+            return np.arange(len(values)), values.tolist() if plain else list(values)
+        if values.dtype.kind not in "iuf":
+            raise TypeError(f"bands cut a column of numbers, and {role} holds none")
+        names = _band_names(self.bands)
+        bands = np.searchsorted(np.asarray(self.bands, dtype=np.float64), values, side="right")
+        seen, codes = np.unique(bands, return_inverse=True)
+        return codes.astype(np.intp), [names[each] for each in seen]
+
+    def _reference(self, levels: list[Any], sizes: Floats, role: str) -> int:
+        """Return the position of the reference level."""
+        stated = self.reference
+        shown = show_levels(levels)
+        if stated is not None:
+            if stated not in levels:
+                raise ValueError(
+                    f"reference={stated!r} is not a level of {role}, which has {shown}"
+                )
+            return levels.index(stated)
+        if len(levels) > 2 or self.bands is not None:
+            return int(np.argmax(sizes))
+        if levels == [0, 1]:  # also False and True
+            return 0
+        first, second = map(show_value, levels)
+        raise ValueError(
+            f"{role} has the levels {shown}; state the one that the other is compared "
+            f"with: groups=Grouping(reference={first}) or Grouping(reference={second})"
+        )
+
+    def weights_of(self, levels: Sequence[Any]) -> str | tuple[float, ...]:
+        """Return the weights of these levels where they are stated, else their name."""
+        if not isinstance(self.weights, Mapping):
+            return self.weights
+        if set(self.weights) != set(levels):
+            shown = show_levels(levels)
+            raise ValueError(f"weights must have a number for each level of z: {shown}")
+        weights = [self.weights[level] for level in levels]
+        if not all(isinstance(each, Real) for each in weights):
+            raise TypeError("weights must have a number for each level of z")
+        if not (min(weights) >= 0 and abs(sum(weights) - 1) <= _ROUNDING):
+            raise ValueError("weights must not be negative and must sum to 1")
+        return tuple(map(float, weights))
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """Which level each distinct value of a column belongs to.
+
+    Parameters
+    ----------
+    values : array
+        The distinct values, sorted.
+    codes : array of int
+        Of each value the position of its level, −1 where its rows are left out.
+    levels : tuple
+        The levels, the reference first.
+    bands : sequence of float, optional
+        What cuts numbers, also those not among the values.
+    """
+
+    values: NDArray[Any]
+    codes: NDArray[np.intp]
+    levels: tuple[Any, ...]
+    bands: Sequence[float] | None = None
+
+    def of(self, column: NDArray[Any]) -> NDArray[np.intp]:
+        """Return the position of the level of other rows, −1 where they are left out.
+
+        A value that did not occur belongs to the level of merged ones, and is refused where there
+        is none.
+        """
+        if self.bands is not None:
+            names = _band_names(self.bands)
+            places = [self.levels.index(each) if each in self.levels else -1 for each in names]
+            return np.array(places)[np.searchsorted(self.bands, column, side="right")]
+        known = dict(zip(self.values.tolist(), self.codes, strict=True))
+        other = self.levels.index(OTHER) if OTHER in self.levels else None
+        distinct, positions = np.unique(column, return_inverse=True)
+        codes = [known.get(value, other) for value in distinct.tolist()]
+        if None in codes:
+            raise UnknownLevelError(
+                "sensitive_features has a level that the training rows have not"
+            )
+        return np.array(codes, dtype=np.intp)[positions]
+
+
+class UnknownLevelError(ValueError):
+    """A column has a level that the rows before have not."""
+
+
+_EXAMPLES = {"only": "['Black', 'White']", "bands": "[25, 40, 60]"}
+
+
+def check_grouping(groups: Any) -> Grouping:
+    """Return how a sensitive attribute is read, by default if nothing is stated."""
+    if not isinstance(groups, Grouping | None):
+        raise TypeError(
+            f"groups must be a Grouping, for instance groups=Grouping(reference={groups!r}); got "
+            f"{groups!r}"
+        )
+    return Grouping() if groups is None else groups
+
+
+def show_levels(levels: Sequence[Any]) -> str:
+    """Return the names of levels; of more than ten, which may be values of single rows, how many.
+
+    Examples
+    --------
+    >>> show_levels(["a", "b"]), show_levels(range(12))
+    ("'a' and 'b'", '12 levels')
+    """
+    if len(levels) > MOST_NUMBERS:
+        return f"{len(levels)} levels"
+    return (" and " if len(levels) == 2 else ", ").join(map(show_value, levels))
+
+
+def check_large_weights(
+    weights: Sequence[float], shares: Sequence[float], names: Sequence[str]
+) -> None:
+    """Warn of, or refuse, levels whose weight is far above their share of the rows.
+
+    What is estimated for few rows then decides the fair score of all.
+    """
+    ratios = np.asarray(weights) / np.maximum(shares, np.finfo(float).tiny)
+    worst = int(np.argmax(ratios))
+    if ratios[worst] <= LARGE_WEIGHT:
+        return
+    found = (
+        f"level {names[worst]!r} has a weight of {weights[worst]:.3g} in the fair score and "
+        f"{shares[worst]:.2%} of the rows, {ratios[worst]:.0f} times as much"
+    )
+    advice = "merge it with another level, or take groups=Grouping(weights='prevalence')"
+    if ratios[worst] > TOO_LARGE_WEIGHT:
+        raise ValueError(f"{found} (more than {TOO_LARGE_WEIGHT}); {advice}")
+    warnings.warn(
+        f"{found} (more than {LARGE_WEIGHT}): what is estimated for few rows decides the fair "
+        f"score of all; {advice}",
+        stacklevel=3,
+    )
+
+
+def _check_bands(bands: Sequence[Any]) -> None:
+    if any(isinstance(each, bool) or not isinstance(each, Real) for each in bands):
+        raise TypeError(f"bands must be numbers; got {bands!r}")
+    cuts = np.asarray(bands, dtype=np.float64)
+    if not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+        raise ValueError(f"bands must be finite numbers that increase; got {bands!r}")
+
+
+def _band_names(bands: Sequence[float]) -> list[str]:
+    cuts = [f"{each:g}" for each in bands]
+    between = [f"{low}-{high}" for low, high in pairwise(cuts)]
+    return [f"<{cuts[0]}", *between, f">={cuts[-1]}"]
+
+
+def _keep(
+    codes: NDArray[np.intp], levels: list[Any], only: Sequence[Any], role: str
+) -> tuple[NDArray[np.intp], list[Any]]:
+    """Return levels and codes of those to keep, with −1 for rows of the others."""
+    for each in only:
+        if each not in levels:
+            raise ValueError(
+                f"only: {each!r} is not a level of {role}, which has {show_levels(levels)}"
+            )
+    kept = [place for place, level in enumerate(levels) if level in only]
+    place = np.full(len(levels), -1)
+    place[kept] = np.arange(len(kept))
+    return place[codes], [levels[each] for each in kept]
+
+
+def _merge(
+    codes: NDArray[np.intp], levels: list[Any], sizes: Floats, fewest: int
+) -> tuple[NDArray[np.intp], list[Any], Floats]:
+    """Return levels and codes where levels of few rows are one level, with its other rows."""
+    rare = (sizes < fewest) | np.array([level == OTHER for level in levels])
+    if not (sizes < fewest).any():
+        return codes, levels, sizes
+    kept = np.flatnonzero(~rare)
+    place = np.full(len(levels) + 1, len(kept))
+    place[kept] = np.arange(len(kept))
+    place[-1] = -1
+    merged = np.append(sizes[kept], sizes[rare].sum())
+    return place[codes], [*(levels[each] for each in kept), OTHER], merged

@@ -1,0 +1,108 @@
+"""``unsway fit`` on sensitive columns with several levels, bands and comparisons."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from click.testing import CliRunner
+
+from unsway.cli.app import app
+from unsway.cli.flags import split_sensitive
+
+pytest.importorskip("xgboost")
+
+N = 1_200
+ROLES = ["--target", "hired", "--drop", "wave"]
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    race = rng.choice(["White", "Black", "Asian", "Other"], N, p=[0.54, 0.2, 0.14, 0.12])
+    skill = rng.normal(size=N) + (race == "Asian")
+    odds = skill - 0.8 * (race == "Black")
+    table = pa.table(
+        {
+            "skill": skill,
+            "test": rng.normal(size=N),
+            "age": rng.integers(18, 70, N),
+            "wave": rng.integers(0, 3, N),
+            "race": race,
+            "hired": (rng.random(N) < 1 / (1 + np.exp(-odds))).astype(int),
+        }
+    )
+    path = tmp_path_factory.mktemp("levels") / "people.parquet"
+    parquet.write_table(table, path)
+    return path
+
+
+def fit(people, output, *more, roles=ROLES):
+    arguments = ["fit", people, *roles, "--threads", 1, *more, "-o", output]
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.stdout, json.loads((output / "card.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("more", [(), ("--engine", "logistic"), ("--low-memory",)], ids=str)
+def test_all_levels_of_a_column_are_read(people, tmp_path, more):
+    text, card = fit(people, tmp_path / "m", "--sensitive", "race", *more)
+    assert card["roles"]["sensitive_levels"] == ["White", "Asian", "Black", "Other"]
+    groups = card["training"]["groups"]
+    assert [each["level"] for each in groups] == ["White", "Asian", "Black", "Other"]
+    assert sum(each["rows"] for each in groups) == card["training"]["metrics"]["train"]["rows"]
+    assert "largest gap of the scores between two levels" in text
+    page = (tmp_path / "m" / "card.md").read_text("utf-8")
+    assert "| reference level | White |" in page
+    assert "| Black |" in page
+
+
+def test_a_reference_and_some_levels_may_be_named(people, tmp_path):
+    flags = "--sensitive", "race", "--reference", "Black", "--only", "Black,White"
+    _, card = fit(people, tmp_path / "m", *flags)
+    assert card["roles"]["sensitive_levels"] == ["Black", "White"]
+    assert card["training"]["rows"] < N
+
+
+def test_one_level_may_be_compared_with_the_rest(people, tmp_path):
+    _, card = fit(people, tmp_path / "m", "--sensitive", "race=Black")
+    assert card["roles"]["sensitive_levels"] == ["(any other)", "Black"]
+
+
+def test_numbers_are_cut_into_bands(people, tmp_path):
+    _, card = fit(people, tmp_path / "m", "--sensitive", "age", "--bands", "30,50")
+    assert sorted(card["roles"]["sensitive_levels"]) == ["30-50", "<30", ">=50"]
+
+
+def test_numbers_are_compared_with_one(people, tmp_path):
+    _, card = fit(people, tmp_path / "m", "--sensitive", "age>=50")
+    assert card["roles"]["sensitive_levels"] == ["<50", ">=50"]
+
+
+def test_rare_levels_are_merged(people, tmp_path):
+    _, card = fit(people, tmp_path / "m", "--sensitive", "race", "--merge-below", 160)
+    assert card["roles"]["sensitive_levels"] == ["White", "Asian", "Black", "other"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--sensitive", "age"], "has 52 different numbers; cut them, as in --bands"),
+        (["--sensitive", "race", "--reference", "X"], "--reference: column 'race' has no value"),
+        (["--sensitive", "race", "--only", "X,White"], "--only: column 'race' has no value 'X'"),
+        (["--sensitive", "race=Black", "--merge-below", "9"], "--merge-below goes with"),
+        (["--sensitive", "race>=3"], "column 'race' holds no numbers to compare with 3"),
+        (["--sensitive", "age>=x"], "age>=x compares with no number"),
+        (["--sensitive", "age>=99"], "age>=99 is the same in every row; .* from 18 to 69"),
+    ],
+)
+def test_bad_flags_are_refused(people, tmp_path, flags, message):
+    with pytest.raises(ValueError, match=message):
+        fit(people, tmp_path / "m", *flags)
+
+
+def test_a_comparison_is_cut_off_a_name():
+    assert split_sensitive("age<25", ["age", "sex"]) == ("age", "<25")
+    assert split_sensitive("a>b>=2", ["a>b"]) == ("a>b", ">=2")
