@@ -115,16 +115,14 @@ class Facts:
                     f"{name!r} holds numbers in some partitions of X and text in others; give "
                     "the column one type in all of them"
                 )
-        groups, counts = _union(each.groups for each in some), Counter[Any]()
-        for each in some:
-            counts.update(dict(zip(each.groups, each.group_rows, strict=True)))
+        counts = _counted(some)
         return cls(
             names,
             levels,
             tuple(sorted(numeric)),
             _union(each.classes for each in some),
-            groups,
-            tuple(counts[level] for level in groups),
+            tuple(counts),
+            tuple(counts.values()),
             next((each.sensitive_name for each in some if each.sensitive_name), None),
             next(iter(weighted), None),
             next(iter(exposed), None),
@@ -302,6 +300,15 @@ def _numbers_of(part: Part, loss: Loss) -> Floats:
 
 def _union(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple({level: None for levels in parts for level in levels})
+
+
+def _counted(facts: Iterable[Facts]) -> dict[Any, int]:
+    """Return the rows of each sensitive level of all parts."""
+    counts: dict[Any, int] = {}
+    for each in facts:
+        for level, rows in zip(each.groups, each.group_rows, strict=True):
+            counts[level] = counts.get(level, 0) + rows
+    return counts
 
 
 def _column(levels: tuple[Any, ...]) -> NDArray[Any]:
