@@ -119,6 +119,23 @@ def take_reading(given: dict[str, Any]) -> Reading:
     return Reading(**{each.name: given.pop(each.name) for each in fields(Reading)})
 
 
+#: How a sensitive column of several levels is read.
+level_options = together(
+    click.option("--reference", metavar="VALUE",
+                 help="The level that the others are compared with; the largest of three or "
+                 "more."),
+    click.option("--only", metavar="VALUE,…",
+                 help="Sensitive levels to keep; rows of others are left out."),
+    click.option("--bands", metavar="NUMBER,…",
+                 help="Cuts a sensitive column of numbers into bands, as in 25,40,60."),
+    click.option("--merge-below", type=click.IntRange(min=1), metavar="ROWS",
+                 help="Merge sensitive levels of fewer rows into one."),
+    click.option("--level-weights", type=click.Choice(["uniform", "prevalence"]),
+                 default="uniform", show_default=True,
+                 help="What each sensitive level counts in the fair score."),
+)  # fmt: skip
+
+
 def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the table and the flags that give its columns their roles: `file` and `flags`."""
 
@@ -137,18 +154,7 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--sensitive", required=True, metavar="COLUMN",
                      help="The sensitive column: all its levels, COLUMN=VALUE for one of them "
                      "against the rest, or a comparison such as \"age>=50\"."),
-        click.option("--reference", metavar="VALUE",
-                     help="The level that the others are compared with; the largest of three or "
-                     "more."),
-        click.option("--only", metavar="VALUE,…",
-                     help="Sensitive levels to keep; rows of others are left out."),
-        click.option("--bands", metavar="NUMBER,…",
-                     help="Cuts a sensitive column of numbers into bands, as in 25,40,60."),
-        click.option("--merge-below", type=click.IntRange(min=1), metavar="ROWS",
-                     help="Merge sensitive levels of fewer rows into one."),
-        click.option("--level-weights", type=click.Choice(["uniform", "prevalence"]),
-                     default="uniform", show_default=True,
-                     help="What each sensitive level counts in the fair score."),
+        level_options,
         click.option("--drop", multiple=True, metavar="COLUMN,…",
                      help="Columns to leave out; may be given again."),
         click.option("--weights", metavar="COLUMN", help="The weight of each row."),
