@@ -59,10 +59,10 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/real_data.py
 
 docs: $(VENV)/.docs
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-oldest demo docs/_build .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-oldest demo docs/_build docs/evidence/results docs/figures docs/reference/generated .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
