@@ -37,7 +37,7 @@ TASKS: dict[str, tuple[str, ...]] = {
         "selection_rate_difference", "demographic_parity_difference", "demographic_parity_ratio",
         "equal_opportunity_difference", "equal_opportunity_ratio", "equalized_odds_difference",
         "equalized_odds_ratio", "adverse_impact", "AdverseImpact", "hiring_table",
-        "calibration_by_group", "roc_by_group",
+        "calibration_by_group", "roc_by_group", "decision_flips", "swap_sets",
     ),
     "Judge predictions of numbers": (
         "actual_over_expected", "actual_over_expected_difference", "double_lift", "gini",
@@ -46,7 +46,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "Compare strengths": ("frontier", "Frontier", "seek_strength"),
     "Show the results": ("write_audit_report", "write_frontier_report", "ShowProgress"),
     "Save, load and hand over": ("save_model", "load_model", "skops_trusted_types", "log_audit"),
-    "Train on large data": ("FairDaskXGBClassifier",),
+    "Train on large data": ("FairDaskXGBClassifier", "FairDaskXGBRegressor"),
     "Write your own training loop": (
         "Objective", "Penalty", "Rows", "FairLoss", "fair_loss", "FairJaxLoss",
         "xgboost_objective", "lightgbm_objective",
