@@ -11,7 +11,7 @@ import unsway
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-from site_pages import write_pages  # noqa: E402
+from site_pages import write_pages
 
 project = "unsway"
 author = "The unsway developers"
