@@ -54,15 +54,16 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/verdict.py --page
 	$(BIN)/python benchmarks/frontier.py
 	$(BIN)/python benchmarks/known_truth.py
+	$(BIN)/python benchmarks/partly_known.py
 	$(BIN)/python benchmarks/outcomes.py
 	$(BIN)/python benchmarks/outcome_rounds.py
 	$(BIN)/python benchmarks/real_data.py
 
 docs: $(VENV)/.docs
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-oldest demo docs/_build docs/evidence/results docs/figures docs/reference/generated .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-oldest demo docs/_build .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'

@@ -45,6 +45,35 @@ def read_column(values: Any, role: str) -> tuple[NDArray[Any], str | None]:
     return array, name
 
 
+def read_known(values: Any, role: str) -> tuple[NDArray[Any], str | None, NDArray[np.bool_]]:
+    """Return the values of one column that are not missing, its name, and which rows have them.
+
+    Examples
+    --------
+    >>> known, name, there = read_known(["a", None, "b"], "z")
+    >>> known.tolist(), there.tolist()
+    (['a', 'b'], [True, False, True])
+    """
+    column = nw.from_native(values, allow_series=True, eager_only=True, pass_through=True)
+    if isinstance(column, nw.DataFrame) and len(column.columns) == 1:
+        column = column[column.columns[0]]
+    if isinstance(column, nw.Series):
+        there = ~np.array([is_missing(each) for each in column.to_list()], dtype=bool)
+        array, name = read_column(column.filter(there.tolist()), role)
+        return array, name, there
+    given = np.asarray(values)
+    there = ~np.array([is_missing(each) for each in given.tolist()], dtype=bool)
+    array, name = read_column(given[there], role)
+    words = array.dtype.kind == "O" and all(isinstance(each, str) for each in array)
+    return array.astype(str) if words else array, name, there
+
+
+def count_missing(values: Any, role: str) -> int:
+    """Return how many values of one column are missing."""
+    array, _, nulls = _as_array(values, role)
+    return nulls or _count_missing(array)
+
+
 def _as_array(values: Any, role: str) -> tuple[NDArray[Any], str | None, int]:
     """Return values, name and number of nulls of a column, whatever it is stored in."""
     column = nw.from_native(values, allow_series=True, eager_only=True, pass_through=True)

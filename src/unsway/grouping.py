@@ -18,6 +18,9 @@ from .checks import check_choice, check_integer, show_value
 #: Ways in which a column of numbers may be read.
 SENSITIVE_AS = ("levels", "number")
 
+#: What may be done with rows whose value is missing.
+MISSING = ("refuse", "drop", "use")
+
 #: Weights of the levels by name.
 WEIGHTS = ("uniform", "prevalence")
 
@@ -60,6 +63,11 @@ class Grouping:
     sensitive_as : {"levels", "number"}, optional
         How a column of numbers is read. Needed where it has more than ten distinct values and no
         ``bands``.
+    missing : {"refuse", "drop", "use"}, default="refuse"
+        What to do with rows whose value is missing: raise an error; leave them out; or train on
+        them too. ``"use"`` is for fair targets: rows with a value teach the models of propensity
+        and outcome, and a row without one gets the target y + f(X) − E[y|X]. It assumes that who
+        has a value depends on X alone, not on y or on z at given X.
     intersections : bool, default=False
         Of several attributes, whether each combination of their levels is corrected by itself, and
         not only the effect of each attribute.
@@ -76,6 +84,7 @@ class Grouping:
     merge_below: int | None = None
     weights: str | Mapping[Any, float] = "uniform"
     sensitive_as: str | None = None
+    missing: str = "refuse"
     intersections: bool = False
 
     def __post_init__(self) -> None:
@@ -92,6 +101,7 @@ class Grouping:
             check_integer(self.merge_below, "merge_below", at_least=1)
         if self.sensitive_as is not None:
             check_choice(self.sensitive_as, "sensitive_as", SENSITIVE_AS)
+        check_choice(self.missing, "missing", MISSING)
         if not isinstance(self.weights, Mapping):
             check_choice(self.weights, "weights", WEIGHTS)
 

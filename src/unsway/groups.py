@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Codes, Floats, Index
-from .checks import check_length, distinct_values, read_column, show_value
+from .checks import (
+    check_length,
+    count_missing,
+    distinct_values,
+    read_column,
+    read_known,
+    show_value,
+)
 from .grouping import MOST_NUMBERS, Recoding, show_levels
 from .grouping import Grouping as Grouping
 from .grouping import check_grouping as check_grouping
@@ -29,11 +36,13 @@ class Groups:
     Parameters
     ----------
     codes : array of int of shape (n,)
-        The position of each row's level.
+        The position of each row's level; ``n_levels`` where it is missing.
     levels : tuple
         What the positions stand for, the reference first.
     name : str, optional
         The column's name.
+    partial : bool, default=False
+        Whether the level is missing for some of the rows given; see ``missing`` of `Grouping`.
     weighting : {"uniform", "prevalence"} or tuple of float, default="uniform"
         w, the weight of each level in the fair score Σ_l w_l·E[y|X, z=l]; see `weights_of`.
     kept : array of int, optional
@@ -53,6 +62,7 @@ class Groups:
     codes: Codes
     levels: tuple[Any, ...]
     name: str | None = None
+    partial: bool = False
     weighting: str | tuple[float, ...] = "uniform"
     kept: Index | None = None
     recoding: Recoding | None = field(default=None, repr=False)
@@ -86,6 +96,15 @@ class Groups:
         if isinstance(sensitive_features, cls):
             check_length(sensitive_features.codes, n_rows, role, beside)
             return replace(sensitive_features, kept=None)
+        missing = count_missing(sensitive_features, role)
+        if missing and how.missing != "refuse":
+            return cls._partly(sensitive_features, n_rows, how, role, beside)
+        if missing:
+            raise ValueError(
+                f"{role} has {missing} missing values (NaN or None) in {n_rows} rows. Leave those "
+                "rows out with groups=Grouping(missing='drop'), train on them too with "
+                "missing='use', or fill them in first"
+            )
         array, name = read_column(sensitive_features, role)
         check_length(array, n_rows, role, beside)
         values = distinct_values(array, role)
@@ -96,6 +115,35 @@ class Groups:
         else:
             positions = np.searchsorted(values, array)
         return cls.coded(positions, values, groups=how, name=name)
+
+    @classmethod
+    def _partly(
+        cls, sensitive_features: Any, n_rows: int, how: Grouping, role: str, beside: str
+    ) -> Self:
+        """Return groups of which some rows have no level, or leave these rows out."""
+        array, name, there = read_known(sensitive_features, role)
+        check_length(there, n_rows, role, beside)
+        values, positions = np.unique(array, return_inverse=True)
+        found = cls.coded(positions, values, groups=how, name=name, role=role)
+        if how.missing == "drop":
+            places = np.flatnonzero(there)
+            return replace(found, kept=places if found.kept is None else places[found.kept])
+        if found.kept is not None:
+            raise ValueError("only=… leaves rows out; it does not go with missing='use'")
+        return found.spread(there)
+
+    def spread(self, there: NDArray[np.bool_]) -> Self:
+        """Return these rows among others without a level; ``there`` says where they are.
+
+        Examples
+        --------
+        >>> groups = Groups.check([0, 1], 2).spread(np.array([True, False, True]))
+        >>> groups.codes.tolist(), groups.known.tolist()
+        ([0, 2, 1], [True, False, True])
+        """
+        codes = np.full(len(there), self.n_levels)
+        codes[there] = self.codes
+        return replace(self, partial=True).with_codes(codes)
 
     @classmethod
     def coded(
@@ -149,7 +197,8 @@ class Groups:
 
     def like(self, sensitive_features: Any, n_rows: int, *, beside: str = "X") -> Self:
         """Return another column of the same attribute as groups of the same levels."""
-        if self.two or self.recoding is None:
+        missing = count_missing(sensitive_features, "sensitive_features") if self.partial else 0
+        if self.two or self.recoding is None or missing:
             return self.check(sensitive_features, n_rows, groups=self.grouping, beside=beside)
         array, _ = read_column(sensitive_features, "sensitive_features")
         check_length(array, n_rows, "sensitive_features", beside)
@@ -169,9 +218,24 @@ class Groups:
         return len(self.levels) == 2
 
     @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rows have a level."""
+        return np.asarray(self.codes < self.n_levels)
+
+    def require_known(self, what: str) -> None:
+        """Raise if a row has no level; ``what`` is what needs it."""
+        missing = int((~self.known).sum()) if self.partial else 0
+        if missing:
+            raise ValueError(
+                f"{what} needs the sensitive level of every row, and {missing} of {len(self)} have "
+                "none. Leave them out with groups=Grouping(missing='drop')"
+            )
+
+    @cached_property
     def z(self) -> Floats:
         """The codes as floats: 0 for the reference and 1 for the group; of two levels only."""
         self.require_two("this")
+        self.require_known("this")
         return self.codes.astype(np.float64)
 
     def require_two(self, what: str) -> None:
@@ -190,7 +254,8 @@ class Groups:
 
     def counts(self, sample_weight: Floats | None = None) -> Floats:
         """Return the rows, or their weight, of each level."""
-        return np.bincount(self.codes, sample_weight, self.n_levels).astype(np.float64)
+        counts = np.bincount(self.codes, sample_weight, self.n_levels).astype(np.float64)
+        return counts[: self.n_levels]
 
     def weights_of(self, counts: Floats | None = None) -> tuple[float, ...]:
         """Return w, the weight of each level in the fair score.
@@ -210,7 +275,8 @@ class Groups:
     @property
     def grouping(self) -> Grouping:
         """What reads another column of the same levels in the same way."""
-        return Grouping(reference=self.levels[0], sensitive_as="levels")
+        missing = "use" if self.partial else "refuse"
+        return Grouping(reference=self.levels[0], sensitive_as="levels", missing=missing)
 
     def as_given(self) -> NDArray[Any]:
         """Return the level of each row, as the user wrote it."""
@@ -289,8 +355,10 @@ def find_copies(extremes: Floats) -> NDArray[np.intp]:
 
 def _varies_with_level(extremes: Floats, seen: Codes) -> bool:
     """Return whether one column is the level recoded, as far as the levels seen go."""
-    present = extremes[seen]
-    if len(seen) == 1:  # a head of one level rules out only what varies within it
+    present = extremes[seen[seen < len(extremes)]]
+    if not len(present):  # no row of the head has a level
+        return True
+    if len(present) == 1:  # a head of one level rules out only what varies within it
         return bool((present[:, 0] == -present[:, 1]).all())
     return bool(len(find_copies(present)))
 

@@ -123,6 +123,9 @@ def fit(
         training = {"rows": len(done.rows), **_length(classifier), "metrics": metrics}
         if done.rows.X is not None:
             training["columns"] = describe_columns(done.rows.X)
+        without = int((~done.rows.groups.known).sum())
+        if without:
+            training["rows_without_sensitive_value"] = without
         if not done.rows.groups.two:
             training["groups"] = describe_levels(done)
         classifier.criterion = criterion  # the settings; the fitted one holds the rows
@@ -135,6 +138,13 @@ def fit(
         _print(training, done.roles, f"{title}, strength {classifier.strength:g}", flags.loss)
         if flags.loss is not None:
             say(balance_line(classifier))
+        if without:
+            say(
+                f"{without:,} rows have no sensitive value: the models of its effect are taught by "
+                "the others, the final model by all rows. The figures above are those of "
+                "rows with a value. It is assumed that who has one depends on the other columns "
+                "alone."
+            )
         say(f"Model: {output}")
 
 
@@ -287,6 +297,7 @@ def make_classifier(
 def measure(trained: Trained, name: str) -> dict[str, float]:
     """Return the metrics of the scores on a part of the rows."""
     chosen = trained.parts[name]
+    chosen = chosen[trained.rows.groups.known[chosen]]
     rows = trained.rows.with_table(None).take(chosen)
     objective = trained.criterion.take(chosen).objective(rows)
     part = Part(name=name, rows=rows, objective=None if objective.is_plain else objective)
@@ -301,6 +312,7 @@ def measure(trained: Trained, name: str) -> dict[str, float]:
 def describe_levels(trained: Trained) -> list[dict[str, Any]]:
     """Return rows, labels and scores of each level of the training rows, ready for JSON."""
     chosen = trained.parts["train"]
+    chosen = chosen[trained.rows.groups.known[chosen]]
     rows = trained.rows.with_table(None).take(chosen)
     labels, scores = rows.means_by_level(rows.y), rows.means_by_level(trained.scores[chosen])
     counts = rows.groups.counts()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,8 @@ from .table_files import known_rows, plain_column, plain_columns, read_table
 REST = "(any other)"
 #: Flags that say how a sensitive column of several levels is read.
 _LEVEL_FLAGS = ("reference", "only", "bands", "merge_below")
+#: What leaves rows without a value out.
+_LEAVE_OUT = {"--sensitive": "--drop-missing, or see --missing-sensitive"}
 #: What may stand between a sensitive column and a number.
 _COMPARISONS: dict[str, Callable[[Any, float], Any]] = {
     ">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less,
@@ -50,7 +51,15 @@ def take_roles(
     """
     check_loss_flags(flags)
     flags, level = find_columns(flags, table.column_names)
-    outcome, groups, roles = code_roles(flags, level, partial(code_column, table), numeric_target)
+    there = _with_level(table, flags)
+
+    def read(name: str, flag: str) -> Coded:
+        known = table if there is None or flag != "--sensitive" else table.filter(there)
+        return code_column(known, name, flag)
+
+    outcome, groups, roles = code_roles(flags, level, read, numeric_target)
+    if there is not None:
+        groups = groups.spread(there)
     if groups.kept is not None:
         table, groups = table.take(groups.kept), replace(groups, kept=None)
     others = set(flags.columns)
@@ -76,16 +85,28 @@ def drop_missing(table: Any, flags: RoleFlags) -> tuple[Any, NDArray[np.bool_] |
 
     All rows, and None, unless ``--drop-missing`` asks for it.
     """
-    if not flags.drop_missing:
+    if not flags.drop_missing and flags.missing_sensitive != "drop":
         return table, None
     found, _ = find_columns(flags, table.column_names)
     kept = np.ones(table.num_rows, dtype=bool)
-    for name in filter(None, (found.target, found.sensitive, found.weights, found.exposure)):
+    others = (found.target, found.weights, found.exposure) if flags.drop_missing else ()
+    used = flags.missing_sensitive == "use"
+    for name in filter(None, (*others, None if used else found.sensitive)):
         kept &= known_rows(table, name)
     if not kept.any():
         raise ValueError("--drop-missing: no row has a label, a sensitive value and a weight")
     rows = table.take(np.flatnonzero(kept))
     return with_notes(rows, dropped_rows=int((~kept).sum())), kept
+
+
+def _with_level(table: Any, flags: RoleFlags) -> NDArray[np.bool_] | None:
+    """Return which rows have a sensitive value, None where all must have one."""
+    if flags.missing_sensitive != "use":
+        return None
+    if flags.only is not None:
+        raise ValueError("--only leaves rows out; it does not go with --missing-sensitive use")
+    there = known_rows(table, flags.sensitive)
+    return None if there.all() else there
 
 
 def find_columns(flags: RoleFlags, names: Sequence[str]) -> tuple[RoleFlags, str | None]:
@@ -266,7 +287,7 @@ def code_column(table: Any, name: str, flag: str) -> Coded:
     if missing:
         raise ValueError(
             f"{flag}: column {name!r} has {missing:,} rows without a value of {len(array):,}; fill "
-            "them in, or leave those rows out with --drop-missing"
+            f"them in, or leave those rows out with {_LEAVE_OUT.get(flag, '--drop-missing')}"
         )
     levels, codes = np.unique(array, return_inverse=True)
     if len(levels) == 1:

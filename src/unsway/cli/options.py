@@ -95,6 +95,7 @@ class RoleFlags:
     bands: str | None = None
     merge_below: int | None = None
     level_weights: str = "uniform"
+    missing_sensitive: str = "refuse"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -133,6 +134,10 @@ level_options = together(
     click.option("--level-weights", type=click.Choice(["uniform", "prevalence"]),
                  default="uniform", show_default=True,
                  help="What each sensitive level counts in the fair score."),
+    click.option("--missing-sensitive", type=click.Choice(["refuse", "drop", "use"]),
+                 default="refuse", show_default=True,
+                 help="What to do with rows without a sensitive value: stop, leave them out, or "
+                 "train on them too, if who has a value depends on the other columns alone."),
 )  # fmt: skip
 
 
@@ -190,10 +195,6 @@ favourable = click.option("--favourable", metavar="VALUE",
 margin = click.option("--margin", default=0.02, show_default=True,
                       type=click.FloatRange(0, 1, min_open=True, max_open=True),
                       help="A direct effect within this is small.")  # fmt: skip
-page_options = together(
-    click.option("--title", help="What the report is about."),
-    click.option("--owner", help="Who answers for the model; named at the head of the report."),
-)
 
 
 def jobs(default: int) -> Option:

@@ -18,6 +18,7 @@ from ..effects import HERE, Fitting, warn_about_overlap
 from ..effects.separation import warn_of_extremes
 from ..outcome import Outcome
 from ..rows import Rows
+from ..tables import take
 
 
 class RowModel(Protocol):
@@ -124,6 +125,18 @@ class FittedCriterion:
         settings = None if revise is None else revise(rows, self.row_values, margin, reduce=reduce)
         return None if settings is None else replace(self, criterion=settings)
 
+    def over(self, rows: Rows, taught: Index) -> FittedCriterion:
+        """Return the criterion at all rows, after it was fitted on some of them.
+
+        The others get the values that its models predict.
+        """
+        if self.row_values is None:
+            return self
+        others = np.setdiff1d(np.arange(len(rows)), taught)
+        values = np.empty((len(rows), *self.row_values.shape[1:]))
+        values[taught], values[others] = self.row_values, self.predict(take(rows.X, others))
+        return self.with_values(values)
+
     def take(self, rows: Index) -> FittedCriterion:
         """Return the same criterion at some of its rows, their values as they are."""
         return self if self.row_values is None else self.with_values(self.row_values[rows])
@@ -157,6 +170,7 @@ class Plain:
 
     default_strength = 0.0
     allows_full_strength = True
+    takes_missing_levels = True
 
     def fit(self, rows: Rows, *, fitting: Fitting = HERE) -> FittedCriterion:
         """Return it: there is nothing to learn."""
@@ -229,6 +243,12 @@ def fit_criterion(
             )
         return criterion
     _check_criterion(criterion)
+    if rows.groups.partial and not getattr(criterion, "takes_missing_levels", False):
+        raise ValueError(
+            f"{type(criterion).__name__} compares rows by their sensitive level, and "
+            "groups=Grouping(missing='use') keeps rows without one. Use FairTarget(), or leave "
+            "those rows out with missing='drop'"
+        )
     fitted: FittedCriterion = clone(criterion, safe=False).fit(rows, fitting=fitting)
     return fitted
 

@@ -127,6 +127,8 @@ class FairTarget(BaseEstimator):
     #: λ at which the whole direct effect is removed.
     default_strength = 1.0
     allows_full_strength = True
+    #: Rows without a level have a fair target too.
+    takes_missing_levels = True
 
     def __init__(
         self,
@@ -161,6 +163,7 @@ class FairTarget(BaseEstimator):
         self.check_settings()
         if rows.outcome.n_classes:
             rows.groups.require_two("a label of several classes")
+            _refuse_missing_levels(rows)
         check_weights_of_levels(self.reference_weights, rows.groups)
         self._check_classes(rows)
         cross_fit = CrossFit.of(
@@ -188,8 +191,7 @@ class FairTarget(BaseEstimator):
         self, rows: Rows, row_values: Floats | None, *, reduce: Reduce | None = None
     ) -> Objective:
         """Return the loss against the fair targets of rows with these means, at strength 0."""
-        means = self._present(row_values)
-        fair, own = self.fair_score(means), _own_mean(rows, means)
+        fair, own = self._fair_and_own(rows, self._present(row_values))
         removed = 0.0 if self.smoothing == "auto" else float(self.smoothing)
         if self._multiplies(rows):
             shift = (1 - removed) * (rows.y * fair / own - fair) + fair - rows.y
@@ -212,8 +214,16 @@ class FairTarget(BaseEstimator):
 
     def full_target(self, rows: Rows, means: Floats) -> Floats:
         """Return the fair targets at full strength, without smoothing."""
-        fair, own = self.fair_score(means), _own_mean(rows, means)
+        fair, own = self._fair_and_own(rows, means)
         return rows.y * fair / own if self._multiplies(rows) else rows.target + fair - own
+
+    def _fair_and_own(self, rows: Rows, values: Floats) -> tuple[Floats, Floats]:
+        """Return f of each row, and the mean outcome of its own level, or of all if it has none."""
+        means, mixture = split_mixture(rows, values)
+        own = means[np.arange(len(rows)), np.minimum(rows.groups.codes, rows.groups.n_levels - 1)]
+        if mixture is not None:
+            own = np.where(rows.groups.known, own, mixture)
+        return self.fair_score(means), own
 
     def _multiplies(self, rows: Rows) -> bool:
         if self.multiplicative is None:
@@ -305,7 +315,7 @@ def teacher_share(
         first = np.arange(MOST_SHARE_ROWS)
         rows, means, margin = rows.with_table(None).take(first), means[first], margin[first]
     settings = FairTarget() if criterion is None else criterion
-    loss, fair = rows.outcome.loss, settings.fair_score(means)
+    loss, fair = rows.outcome.loss, settings.fair_score(split_mixture(rows, means)[0])
     target = settings.full_target(rows, means)
     own, teacher = loss.mean(margin)[0], fair
     if rows.outcome.is_label:
@@ -319,6 +329,14 @@ def teacher_share(
 
     best = minimize_scalar(mean_loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-3})
     return float(best.x)
+
+
+def _refuse_missing_levels(rows: Rows) -> None:
+    if rows.groups.partial:
+        raise ValueError(
+            "groups=Grouping(missing='use') is for numbers and labels of two classes; leave rows "
+            "without a sensitive level out with missing='drop'"
+        )
 
 
 def corrected_means(
@@ -335,9 +353,12 @@ def corrected_means(
             classes = fit_class_correction(rows, nuisances, degree, reduce=fitting.reduce)
         return classes.means(nuisances), ConditionalShares(models, classes)
     correction = correction_of(rows, nuisances, degree, reduce=fitting.reduce)
-    return correction.means(nuisances), ConditionalMeans(models, correction)
+    model = ConditionalMeans(models, correction, mixture=rows.groups.partial)
+    return model.values(nuisances), model
 
 
-def _own_mean(rows: Rows, means: Floats) -> Floats:
-    """Return the mean outcome of each row in its own group."""
-    return means[np.arange(len(rows)), rows.groups.codes]
+def split_mixture(rows: Rows, values: Floats) -> tuple[Floats, Floats | None]:
+    """Return the mean of each level, and their mixture where the level of some rows is missing."""
+    if not rows.groups.partial:
+        return values, None
+    return values[:, :-1], values[:, -1]

@@ -90,14 +90,22 @@ class ConditionalMeans:
         Of b̂ and of μ̂ of each level.
     correction : Correction or LevelCorrection
         What is added to them.
+    mixture : bool, default=False
+        Whether m̂ = Σ b̂_l·μ̂_l is a last column: the mean of a row whose level is not known.
     """
 
     models: NuisanceModels = field(repr=False)
     correction: Correction | LevelCorrection
+    mixture: bool = False
+
+    def values(self, nuisances: Nuisances) -> Floats:
+        """Return the mean in each level, one column each."""
+        means = self.correction.means(nuisances)
+        return np.column_stack([means, nuisances.mean]) if self.mixture else means
 
     def predict(self, X: Any) -> Floats:
-        """Return the mean in each level, one column each, of rows the models have not seen."""
-        return self.correction.means(self.models.predict(X))
+        """Return the values of rows the models have not seen."""
+        return self.values(self.models.predict(X))
 
 
 def correction_of(

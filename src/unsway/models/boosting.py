@@ -38,6 +38,7 @@ from .training import (
     read_table,
     refit,
     revision,
+    rows_with_levels,
     strength_of,
 )
 
@@ -310,7 +311,9 @@ def prepare_booster(model: Any, *given: Any, exposure: Any = None) -> tuple[Part
     if n_classes:
         outcome = replace(train.rows.outcome, loss=model.engine.class_loss(n_classes))
         train = replace(train, rows=replace(train.rows, outcome=outcome))
-    return replace(train, placed=fitting.placed), validation
+    # What the nuisances have binned serves the final model unless only some rows taught them.
+    placed = fitting.placed if rows_with_levels(train.rows) is None else None
+    return replace(train, placed=placed), validation
 
 
 def nuisance_fitting(model: Any) -> EngineFitting:

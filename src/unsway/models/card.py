@@ -131,6 +131,7 @@ def _data(roles: Mapping[str, Any], training: Mapping[str, Any]) -> dict[str, An
         "exposure": roles.get("exposure"),
         "left out": ", ".join(map(str, roles.get("dropped") or ())),
         "rows": training.get("rows"),
+        "rows without a sensitive value": training.get("rows_without_sensitive_value"),
     }
 
 

@@ -13,6 +13,7 @@ from ..grouping import Grouping
 from .logistic import (
     check_regression,
     fill_missing,
+    fill_rows,
     previous_weights,
     read_covariates,
     read_numbers,
@@ -218,6 +219,7 @@ def _fit(
     table, X = X, read_covariates(model, X, sensitive_features)
     roles = y, sensitive_features, sample_weight, exposure
     rows = read_rows(model, table, *roles, standardise=model.fit_intercept)
+    X = fill_rows(model, X, rows)
     weights = previous_weights(model, X)
     offset = rows.outcome.offset
     if weights is not None and model.fit_intercept:

@@ -247,15 +247,21 @@ def state_problem(
     check_regression(model)
     table, X = X, read_covariates(model, X, sensitive_features)
     rows = read_rows(model, table, y, sensitive_features, sample_weight)
+    X = fill_rows(model, X, rows)
     previous_weights(model, X, rows.outcome.n_classes)  # raises now if they do not fit X
     return state(model, X, rows, strength=strength)
 
 
 def read_covariates(model: Any, X: Any, sensitive_features: Any) -> Floats:
-    """Return the columns that a linear model weighs, missing numbers filled in."""
+    """Return the columns that a linear model weighs, NaN where a value is missing."""
     if holds_text(X):  # refused below, but for a clearer reason if it is the sensitive column
         Groups.check(sensitive_features, len(X), groups=model.groups).refuse_in(X)
-    X = read_numbers(model, X, reset=True)
+    return read_numbers(model, X, reset=True)
+
+
+def fill_rows(model: Any, X: Floats, rows: Rows) -> Floats:
+    """Return the columns of the rows that are used, missing numbers filled in."""
+    X = X if rows.groups.kept is None else X[rows.groups.kept]
     fit_imputer(model, X)
     return fill_missing(model, X)
 

@@ -116,7 +116,25 @@ def fit_for(criterion: Any, strength: float | None, rows: Rows, *, fitting: Fitt
         if hasattr(criterion, "check_settings"):
             criterion.check_settings()
         criterion = Plain()
-    return fit_criterion(criterion, rows, fitting=fitting)
+    taught = rows_with_levels(rows)
+    if isinstance(criterion, FittedCriterion) or taught is None:
+        return fit_criterion(criterion, rows, fitting=fitting)
+    return fit_criterion(criterion, rows.take(taught), fitting=fitting).over(rows, taught)
+
+
+def rows_with_levels(rows: Rows) -> Index | None:
+    """Return which rows have a sensitive level, None where all have: they teach the criterion."""
+    groups = rows.groups
+    return np.flatnonzero(groups.known) if groups.partial and not groups.known.all() else None
+
+
+def show(fitting: Fitting, rows: Rows, table: Any) -> None:
+    """Let ``fitting`` see the rows that teach a criterion, and the table of all as engines do."""
+    taught = rows_with_levels(rows)
+    if taught is None:
+        fitting.see(rows, table)
+    else:
+        fitting.see(rows.take(taught), take(table, taught))
 
 
 def read_table(model: Any, X: Any, *, reset: bool) -> Any:
@@ -218,7 +236,7 @@ def prepare(
         whole = fit_criterion(criterion, rows)
         fitted, beside = whole.take(order), whole.at(other.X) if held is None else whole.take(held)
     else:
-        fitting.see(train, coded.X)
+        show(fitting, train, coded.X)
         with after_hold_out(0 if held is None else len(held) / len(rows)):
             fitted = fit_for(criterion, strength, train, fitting=fitting)
         beside = fitted.at(other.X)
@@ -255,7 +273,7 @@ def fit_held_out(
         return fit_criterion(criterion, rows)
     train = rows.order[np.isin(rows.order, train)]  # as `prepare` has them
     taught = rows.take(train)
-    fitting.see(taught, EngineTable.of(rows.X).code(taught.X))
+    show(fitting, taught, EngineTable.of(rows.X).code(taught.X))
     with after_hold_out(len(held) / len(rows)):
         fitted: FittedCriterion = fit_for(criterion, strength, taught, fitting=fitting)
     if fitted.row_values is None:
