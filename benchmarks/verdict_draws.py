@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from unsway.auditing.evidence import Evidence, from_parts
 from unsway.auditing.verdict import decide
+from unsway.datasets import WORLDS
 from unsway.datasets.synthetic import _find_world
 from unsway.effects import GapParts, balance, estimate_effects, verdict
 from unsway.effects.encoding import TableEncoder
@@ -121,8 +122,8 @@ class Logistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def replicate(world: str, n_rows: int, draw: int, models: str, truth: Truth) -> Floats:
     """Return the columns of one draw."""
-    found = _find_world(world)
-    X, codes, uniform = found.draw(n_rows, np.random.default_rng([draw, n_rows, 0x7E57]))
+    found, seeds = _find_world(world), (draw, n_rows, WORLDS.index(world), 0x7E57)
+    X, codes, uniform = found.draw(n_rows, np.random.default_rng(seeds))
     means, b = found.outcome_probabilities(X), found.propensity(X)
     y = (uniform < means[np.arange(n_rows), codes]).astype(np.int64)
     table: Any = X

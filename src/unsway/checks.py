@@ -192,6 +192,24 @@ def check_weights(
     return weights
 
 
+def read_clusters(
+    cluster: Any, n_rows: int, *, beside: str = "X", role: str = "cluster"
+) -> NDArray[np.intp] | None:
+    """Return the position of each row's cluster, or None where rows are independent.
+
+    Examples
+    --------
+    >>> read_clusters(["b", "a", "b"], 3).tolist()
+    [1, 0, 1]
+    """
+    if cluster is None:
+        return None
+    array, _ = read_column(cluster, role)
+    check_length(array, n_rows, role, beside)
+    distinct_values(array, role)
+    return np.unique(array, return_inverse=True)[1].astype(np.intp)
+
+
 def check_choice(value: Any, name: str, choices: Iterable[Any]) -> None:
     """Raise unless the value is one of the choices."""
     known = tuple(choices)

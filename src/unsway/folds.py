@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 from collections import deque
 from collections.abc import Sequence
@@ -34,11 +35,13 @@ def fold_numbers(
     *,
     ties: Sequence[Floats] = (),
     order: Index | None = None,
+    clusters: Index | None = None,
 ) -> NDArray[np.intp]:
     """Return a fold per row, each level of z spread evenly, the same in whatever order rows come.
 
     Rows alike in X and z are told apart by ``ties``, such as labels and weights. ``order`` is the
-    `canonical_order` of the rows where it is known.
+    `canonical_order` of the rows where it is known. Rows of one of the ``clusters``, numbered from
+    0 on, are in one fold.
 
     Examples
     --------
@@ -51,10 +54,37 @@ def fold_numbers(
     True
     """
     order = _shuffled(canonical_order(X, ties) if order is None else order, seed)
+    if clusters is not None:
+        return _folds_of_clusters(clusters, z, n_folds, order)[clusters]
     folds, ordered = np.empty(len(z), dtype=np.intp), z[order]
     for level in np.unique(z):
         rows = order[ordered == level]
         folds[rows] = np.arange(len(rows)) % n_folds
+    return folds
+
+
+def _folds_of_clusters(
+    clusters: Index, z: NDArray[Any], n_folds: int, order: Index
+) -> NDArray[np.intp]:
+    """Return a fold per cluster: the largest first, each to the fold that has least of its level.
+
+    A cluster's level is the one of which it holds the largest share of all rows.
+    """
+    levels, codes = np.unique(z, return_inverse=True)
+    table = np.zeros((int(clusters.max()) + 1, len(levels)))
+    np.add.at(table, (clusters, codes), 1.0)
+    shares = table / table.sum(axis=0)
+    first = np.full(len(table), len(order))
+    np.minimum.at(first, clusters[order], np.arange(len(order)))
+    folds, level = np.empty(len(table), dtype=np.intp), shares.argmax(axis=1)
+    for place in range(len(levels)):
+        mine = np.flatnonzero(level == place)
+        mine = mine[np.lexsort((first[mine], -shares[mine, place]))]
+        loads = [(0.0, fold) for fold in range(n_folds)]
+        for cluster in mine.tolist():
+            load, fold = loads[0]
+            folds[cluster] = fold
+            heapq.heapreplace(loads, (load + shares[cluster, place], fold))
     return folds
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Floats, Index
-from .checks import check_same_order, check_weights
+from .checks import check_same_order, check_weights, read_clusters
 from .folds import canonical_order
 from .grouping import Grouping
 from .groups import Groups
@@ -33,6 +33,9 @@ class Rows:
         The sensitive attribute.
     weights : array of shape (n,), optional
         Sample weights; a weight of 2 is the same as the row twice.
+    clusters : array of int of shape (n,), optional
+        The cluster of each row, from 0 on; None where rows are independent. They matter where
+        effects are estimated.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Rows:
     outcome: Outcome
     groups: Groups
     weights: Floats | None = None
+    clusters: Index | None = None
 
     @classmethod
     def check(
@@ -56,6 +60,7 @@ class Rows:
         sensitive_features: Any,
         sample_weight: Any = None,
         groups: Grouping | None = None,
+        cluster: Any = None,
         read_outcome: Callable[[Any, int], Outcome] = Outcome.labels,
     ) -> Self:
         """Return what a user handed in as checked rows, or say what is wrong before any work.
@@ -66,6 +71,7 @@ class Rows:
         n_rows = row_count(X)
         check_same_order(X, y, "y")
         check_same_order(X, sensitive_features, "sensitive_features")
+        check_same_order(X, cluster, "cluster")
         outcome = read_outcome(y, n_rows)
         sensitive = Groups.check(sensitive_features, n_rows, groups=groups)
         weights = check_weights(sample_weight, n_rows)
@@ -75,7 +81,13 @@ class Rows:
         if outcome.exposure is not None:
             weights = outcome.exposure if weights is None else weights * outcome.exposure
             outcome = replace(outcome, exposure=None)
-        rows = cls(X=X, outcome=outcome, groups=sensitive, weights=weights)
+        rows = cls(
+            X=X,
+            outcome=outcome,
+            groups=sensitive,
+            weights=weights,
+            clusters=read_clusters(cluster, n_rows),
+        )
         outcome.check_present(rows.weights, "y")
         sensitive.check_present(rows.weights, "sensitive_features")
         sensitive.refuse_in(X)
@@ -112,6 +124,9 @@ class Rows:
             outcome=self.outcome.take(rows),
             groups=self.groups.take(rows),
             weights=None if self.weights is None else self.weights[rows],
+            clusters=None
+            if self.clusters is None
+            else np.unique(self.clusters[rows], return_inverse=True)[1],
         )
         if "order" in self.__dict__:
             rank = np.empty(len(self), dtype=np.intp)

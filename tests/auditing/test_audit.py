@@ -374,3 +374,17 @@ def test_progress_is_told(people):
         progress=lambda *at: seen.append(at),
     )
     assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_the_gaps_of_labels_and_scores_have_the_intervals_of_the_total_effects():
+    people = make_synthetic(600, random_state=0)
+    given = {"sensitive_features": people.z, "X": people.X, "n_bootstrap": 20, "cv": 2}
+    logistic = LogisticRegression(max_iter=1000)
+    given |= {"propensity_model": logistic, "outcome_model": logistic}
+    found = audit(people.y, people.fair_score, baseline=people.propensity, **given)
+    assert found.metrics["base_rate_difference"] == found.causal.labels.total
+    assert found.metrics["score_gap"] == found.causal.scores.total
+    for name in ("baseline", "model"):
+        assert found.comparison.models[name]["base_rate_difference"] == found.causal.labels.total
+    some = audit(people.y, people.fair_score, max_rows_for_effects=500, **given)
+    assert some.metrics["base_rate_difference"] != some.causal.labels.total

@@ -242,3 +242,17 @@ def test_one_resample_is_refused(file):
     result = run(file, *ROLES, "--scores", "column:score", "--bootstrap", 1)
     assert result.exit_code == 2
     assert "one resample has no spread" in result.output
+
+
+def test_an_audit_counts_clusters_in_place_of_rows(tmp_path, table):
+    twice = pa.concat_tables([table, table]).append_column("person", pa.array([*range(N)] * 2))
+    parquet.write_table(twice, tmp_path / "twice.parquet")
+    totals = {}
+    for name, more in (("rows", ["--drop", "person"]), ("people", ["--cluster", "person"])):
+        output = ["--drop", "flat,score", "--bootstrap", "0", "--json", tmp_path / f"{name}.json"]
+        output += ["--scores", "column:score"]
+        done = run(tmp_path / "twice.parquet", *ROLES, *more, *output)
+        assert done.exit_code == 0, done.output
+        found = json.loads((tmp_path / f"{name}.json").read_text())
+        totals[name] = found["causal"]["labels"]["total"]["se"]
+    assert totals["people"] == pytest.approx(totals["rows"] * 2**0.5, rel=0.01)

@@ -530,3 +530,26 @@ def test_a_command_started_with_ctrl_c_ignored_goes_on_ignoring_it(place, tmp_pa
     done = subprocess.run([*shell, *command], cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0
     assert sorted(os.listdir(tmp_path)) == ["interrupted", "out.json"]
+
+
+def test_rows_of_a_cluster_count_as_one(tmp_path):
+    table = people()
+    thrice = pa.concat_tables([table] * 3)
+    names = [f"=p{k}" for k in range(N)] * 3
+    write(tmp_path / "many.csv", thrice.append_column("person", pa.array(names)))
+    numbers = {}
+    for name, more in (("rows", ["--drop", "person"]), ("people", ["--cluster", "person"])):
+        output = ["--method", "weighting", "--json", tmp_path / f"{name}.json", "--quiet"]
+        run(tmp_path / "many.csv", *ROLES, *DROP, *more, *output)
+        numbers[name] = read_json(tmp_path / f"{name}.json")
+    ratio = numbers["people"]["total"]["se"] / numbers["rows"]["total"]["se"]
+    assert ratio == pytest.approx(3**0.5, rel=0.01)
+    assert numbers["people"]["settings"]["n_clusters"] == N
+    assert "person" not in json.dumps(numbers["people"]["balance"])
+
+
+def test_a_cluster_that_is_the_target_or_no_column_is_refused(place):
+    for column, words in (("hired", "is the target"), ("branch", "no column 'branch'")):
+        found = invoke(place / "people.csv", *ROLES, *DROP, "--cluster", column)
+        assert found.exit_code != 0
+        assert words in str(found.exception)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contracts import KnownScore, assert_close, make_people
+from scipy.special import expit
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -15,6 +16,7 @@ from unsway.effects import fit_surrogate
 from unsway.effects.curve import CURVES, MIN_BIN_ROWS, effect_curve
 from unsway.effects.influence import augmented_effect
 from unsway.effects.nuisance import Nuisances
+from unsway.effects.surrogate import IllPosedSurrogateError
 from unsway.grouping import Grouping
 
 PEOPLE = make_people(500)
@@ -277,3 +279,51 @@ def test_groups_that_share_no_bin_are_told():
     b = np.where(PEOPLE.z == 1, 0.8, 0.2)
     with pytest.raises(ValueError, match="no bin of the propensity score holds 5 rows of both"):
         curve(nuisances=Nuisances(b, np.full((500, 2), 0.5)), method="bins")
+
+
+# --- where both groups are -----------------------------------------------------------------------
+
+
+def test_the_curve_ends_where_a_group_runs_out_of_rows():
+    n = 1_000
+    b = np.linspace(0.02, 0.98, n)
+    rng = np.random.default_rng(0)
+    z = (rng.random(n) < b).astype(float)
+    known = Nuisances(b, np.full((n, 2), 0.5))
+    found = effect_curve(b[:, None], rng.random(n), sensitive_features=z, nuisances=known, degree=2)
+    low, high = np.sort(b[z == 1]), np.sort(b[z == 0])
+    assert found.b[0] == low[19]  # twenty people of z=1 have a lower propensity
+    assert found.b[-1] == high[-20]
+
+
+def test_a_small_group_needs_a_tenth_of_its_rows_beyond_the_ends():
+    b = np.r_[np.linspace(0.1, 0.9, 400), np.linspace(0.2, 0.8, 50)]
+    z = np.r_[np.zeros(400), np.ones(50)]
+    known = Nuisances(b, np.full((450, 2), 0.5))
+    y = np.arange(450) % 7 / 7
+    found = effect_curve(b[:, None], y, sensitive_features=z, nuisances=known, degree=1)
+    assert found.b[0] == np.sort(b[z == 1])[4]
+
+
+def test_groups_with_no_propensity_in_common_have_no_curve():
+    b = np.r_[np.linspace(0.05, 0.4, 100), np.linspace(0.6, 0.95, 100)]
+    z = np.repeat([0.0, 1.0], 100)
+    known = Nuisances(b, np.full((200, 2), 0.5))
+    with pytest.raises(IllPosedSurrogateError, match="no range of propensity scores in common"):
+        effect_curve(b[:, None], np.arange(200.0), sensitive_features=z, nuisances=known)
+
+
+def test_the_band_holds_the_whole_curve_where_overlap_is_poor():
+    held = 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 4])
+        x = rng.normal(size=1_500) + 2.4 * (z := (rng.random(1_500) < 0.5).astype(float))
+        b = expit(2.4 * x - 2.4**2 / 2)  # known, AUC .955
+        means = np.column_stack([expit(0.3 * x - 1), expit(0.3 * x)])
+        y = (rng.random(1_500) < np.where(z == 1, means[:, 1], means[:, 0])).astype(float)
+        model = Nuisances(np.clip(b, 0.01, 0.99), np.full((1_500, 2), 0.5))
+        found = effect_curve(x[:, None], y, sensitive_features=z, nuisances=model, degree=3)
+        at = np.interp(found.b, np.sort(b), np.sort(x))
+        true = expit(0.3 * at) - expit(0.3 * at - 1)
+        held += bool(np.all((found.band_low < true) & (true < found.band_high)))
+    assert held >= 34  # of 40; fewer have a chance of .003 at .95

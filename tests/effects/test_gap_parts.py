@@ -201,3 +201,24 @@ def test_the_standard_error_of_clustered_rows_counts_their_sums():
     clusters = np.array([0, 0, 1, 1, 2, 2])
     expected = np.sqrt(3 / 2 * 8) / 6
     assert Mean(0.0, influence).standard_error(clusters) == pytest.approx(expected)
+
+
+def test_clipped_propensities_move_no_pass_through():
+    rows, score = drawn("poor_overlap", 6_000), scores("poor_overlap", 6_000)["blind"]
+    b, means = rows.propensity, WORLDS["poor_overlap"].outcome_probabilities(rows.X)
+    b = b.clip(1e-6, 1 - 1e-6)
+    clipped = b.clip(0.05, 0.95)
+    shares = {
+        name: estimate_effects(
+            rows.X, rows.y, sensitive_features=rows.z, nuisances=known, max_extreme_share=1
+        )
+        .gap_parts(score)
+        .pass_through.estimate
+        for name, known in {
+            "exact": Nuisances(b, means),
+            "both": Nuisances(clipped, means, unclipped=b),
+            "clipped": Nuisances(clipped, means),
+        }.items()
+    }
+    assert shares["both"] == pytest.approx(shares["exact"])
+    assert abs(shares["clipped"] - shares["exact"]) > 0.1

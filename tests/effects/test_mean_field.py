@@ -254,3 +254,57 @@ def test_bad_input_is_refused(changed, message):
 def test_text_is_refused():
     with pytest.raises(TypeError, match="effect must hold numbers"):
         mean_field(["a", "b"], [0.5, 0.5])
+
+
+# --- with the folds ------------------------------------------------------------------------------
+
+
+def null_slope(seed, *, known_folds):
+    """Return the slope where nothing varies, of linear models fitted on the other folds."""
+    rng = np.random.default_rng([seed, 17])
+    n, folds = 600, np.arange(600) % 5
+    X = rng.normal(size=(n, 4))
+    b = np.full(n, 0.5)
+    z, y = (rng.random(n) < b).astype(float), rng.normal(size=n)
+    design = np.column_stack([np.ones(n), X])
+    means = np.empty((n, 2))
+    for fold in range(5):
+        for level in (0, 1):
+            inside = (folds != fold) & (z == level)
+            means[folds == fold, level] = (
+                design[folds == fold] @ np.linalg.lstsq(design[inside], y[inside], rcond=None)[0]
+            )
+    found = mean_field(
+        means[:, 1] - means[:, 0],
+        b,
+        y=y,
+        sensitive_features=z,
+        mu0=means[:, 0],
+        n_bins=1,
+        folds=folds if known_folds else None,
+    )
+    return found.calibration
+
+
+def test_with_the_folds_the_slope_has_no_bias_where_nothing_varies():
+    slopes = {
+        known: [null_slope(seed, known_folds=known).slope.estimate for seed in range(150)]
+        for known in (False, True)
+    }
+    error = {known: np.std(values) / np.sqrt(150) for known, values in slopes.items()}
+    assert np.mean(slopes[False]) < -3 * error[False]
+    assert abs(np.mean(slopes[True])) < 3 * error[True]
+
+
+def test_with_the_folds_the_test_keeps_its_size():
+    wrong = sum(null_slope(seed, known_folds=True).p_value < 0.05 for seed in range(150))
+    assert wrong <= 15  # of 150; more than 15 have a chance of .007 at .05
+
+
+def test_folds_with_too_few_rows_are_left_aside():
+    b, z = np.full(40, 0.5), np.tile([0.0, 1.0], 20)
+    tau = np.tile([0.2, 0.2, 0.4, 0.4], 10)
+    given = {"y": z * tau, "sensitive_features": z, "mu0": np.zeros(40), "n_bins": 1}
+    found = mean_field(tau, b, folds=np.arange(40) % 5, **given)
+    plain = mean_field(tau, b, **given)
+    assert found.calibration.slope == plain.calibration.slope

@@ -13,7 +13,7 @@ from ..effects.estimate import Progress
 from ..frames import plain
 from ..grouping import Grouping
 from ..rows import Rows
-from .causal import CausalAudit, causal_audit, why_no_effects
+from .causal import CausalAudit, causal_audit, share_intervals, why_no_effects
 from .comparisons import Comparison, comparison
 from .evidence import Evidence, from_parts, name_groups
 from .inputs import MARGIN, Settings, check_rows, name_favourable
@@ -171,6 +171,7 @@ def audit(
     margin: float = MARGIN,
     baseline: Any = None,
     sample_weight: Any = None,
+    cluster: Any = None,
     groups: Grouping | None = None,
     n_bootstrap: int = 200,
     confidence: float = 0.95,
@@ -180,6 +181,7 @@ def audit(
     outcome_model: Any = None,
     score_model: Any = None,
     cv: int = 5,
+    repeats: int = 1,
     clip: float = 0.01,
     effect_interval: str = "influence",
     outcome_degree: int = 1,
@@ -226,6 +228,8 @@ def audit(
         Another model's probabilities, to compare with.
     sample_weight : column of length n, optional
         Weights of the rows.
+    cluster : column of length n, optional
+        What several rows belong to; intervals count clusters in place of rows.
     groups : Grouping, optional
         How the sensitive attribute is read, such as its reference level.
     n_bootstrap : int, default=200
@@ -240,6 +244,8 @@ def audit(
         Models of P(z=1|X), E[y|z,X] and E[p|z,X]; see `estimate_effects`.
     cv : int, default=5
         Folds of the cross-fitting.
+    repeats : int, default=1
+        How often it is done, with other folds each time; see `estimate_effects`.
     clip : float, default=0.01
         Propensities are clipped to [clip, 1 − clip].
     effect_interval : {"influence", "bootstrap"}, default="influence"
@@ -291,13 +297,14 @@ def audit(
             "propensity_model": propensity_model,
             "outcome_model": outcome_model,
             "cv": cv,
+            "repeats": repeats,
             "clip": clip,
             "interval": effect_interval,
             "n_bootstrap": n_bootstrap or 200,
         },
     )
     given = {"y_pred": y_pred, **({} if baseline is None else {"baseline": baseline})}
-    rows, scores = check_rows(y_true, given, sensitive_features, X, sample_weight, groups)
+    rows, scores = check_rows(y_true, given, sensitive_features, X, sample_weight, groups, cluster)
     settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
     trained = None
     if model is not None and X is not None:
@@ -322,8 +329,10 @@ def _judge(
     from .. import __version__
 
     model, compared = measure_model(scores["y_pred"], rows, settings, progress), None
+    model = share_intervals(model, causal, judged=True)
     if "baseline" in scores:
-        models = {"baseline": measure_model(scores["baseline"], rows, settings), "model": model}
+        other = share_intervals(measure_model(scores["baseline"], rows, settings), causal)
+        models = {"baseline": other, "model": model}
         left = None
         if causal is not None and causal.baseline_left is not None:
             left = {"baseline": causal.baseline_left, "model": causal.direct_effect_left}
@@ -348,6 +357,7 @@ def _judge(
             **settings.named("max_rows_for_effects", "random_state", "margin", "favourable"),
             "selection_rates": list(settings.selection_rates),
             "weighted": rows.weights is not None,
+            **({} if rows.clusters is None else {"clusters": int(rows.clusters.max()) + 1}),
         },
     )
 

@@ -32,8 +32,9 @@ from ..frames import Tabular, plain
 from ..outcome import Outcome
 from ..rows import Rows
 from .inputs import Settings
+from .metrics import BETWEEN, Key
 from .selections import Selections, selections
-from .tables import Table, short
+from .tables import Measured, Table, short
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -149,6 +150,23 @@ class CausalAudit(Tabular):
             f"CausalAudit({self.n_rows:,} rows, direct effect left {self.direct_effect_left}, "
             f"verdict {self.verdict.level!r})"
         )
+
+
+def share_intervals(
+    model: Measured, causal: CausalAudit | None, *, judged: bool = False
+) -> Measured:
+    """Return a model's metrics with the intervals of the effects where they are the same.
+
+    The difference of the groups' base rates is the total effect on the labels, that of their mean
+    scores the one on the scores of the judged model. A part of the rows has effects of its own.
+    """
+    if causal is None or causal.n_rows != causal.n_rows_given:
+        return model
+    entries = dict(model.metrics.entries)
+    entries[Key("base_rate_difference", BETWEEN)] = causal.labels.total
+    if judged and causal.scores is not None:
+        entries[Key("score_gap", BETWEEN)] = causal.scores.total
+    return replace(model, metrics=replace(model.metrics, entries=entries))
 
 
 def why_no_effects(rows: Rows, cv: int) -> str | None:

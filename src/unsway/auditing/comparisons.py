@@ -177,6 +177,7 @@ def compare(
     favourable: Any = None,
     margin: float = MARGIN,
     sample_weight: Any = None,
+    cluster: Any = None,
     groups: Grouping | None = None,
     n_bootstrap: int = 200,
     confidence: float = 0.95,
@@ -249,7 +250,8 @@ def compare(
     given = {f"y_pred[{str(name)!r}]": values for name, values in y_pred.items()}
     if len(given) < len(y_pred):
         raise ValueError("two models of y_pred have the same name as text; rename one")
-    rows, checked = check_rows(y_true, given, sensitive_features, X, sample_weight, groups)
+    columns = sensitive_features, X, sample_weight, groups, cluster
+    rows, checked = check_rows(y_true, given, *columns)
     named = dict(zip(map(str, y_pred), checked.values(), strict=True))
     settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
     missing, left = why_no_effects(rows, effect_options.get("cv", 5)), None
@@ -340,5 +342,5 @@ def _gap_difference(difference: Floats, rows: Rows, confidence: float) -> Estima
     """Return the difference of two score gaps, with its influence-function interval."""
     weights = np.ones(len(rows)) if rows.weights is None else rows.weights
     ones, zeros = weights * rows.z, weights * (1 - rows.z)
-    found = Mean.of(ones * difference, ones) - Mean.of(zeros * difference, zeros)
-    return Estimate.normal(found.value, found.se, confidence)
+    found = Mean.of(ones * difference, ones, rows.clusters)
+    return (found - Mean.of(zeros * difference, zeros)).interval(confidence)

@@ -15,11 +15,12 @@ from ..checks import (
     check_integer,
     check_number,
     check_weights,
+    read_clusters,
     read_column,
     read_numbers,
 )
 from ..effects.estimate import check_confidence, check_replicates
-from ..folds import hold_out
+from ..folds import fold_numbers, hold_out
 from ..frames import plain
 from ..grouping import Grouping
 from ..groups import Groups
@@ -92,12 +93,16 @@ class Settings:
     ) -> tuple[Rows, dict[str, Floats]]:
         """Return no more rows than are wanted, chosen by what they hold, with their scores.
 
-        Each group and label keeps its share.
+        Each group and label keeps its share. Clusters are taken whole.
         """
         most = self.max_rows_for_effects
         if most is None or len(rows) <= most:
             return rows, dict(scores)
-        held = hold_out(rows.X, rows.strata(), most / len(rows), self.random_state)
+        if rows.clusters is not None:
+            parts, seed = -(-len(rows) // most), self.random_state
+            held = fold_numbers(rows.X, rows.z, parts, seed, clusters=rows.clusters) == 0
+        else:
+            held = hold_out(rows.X, rows.strata(), most / len(rows), self.random_state)
         kept = np.flatnonzero(held)
         return rows.take(kept), {name: column[kept] for name, column in scores.items()}
 
@@ -109,6 +114,7 @@ def check_rows(
     X: Any,
     sample_weight: Any,
     groups: Grouping | None,
+    cluster: Any = None,
 ) -> tuple[Rows, dict[str, Floats]]:
     """Return the rows and each model's scores, or say what is wrong and where."""
     labels, _ = read_column(y_true, "y_true")
@@ -117,7 +123,11 @@ def check_rows(
     sensitive = Groups.check(sensitive_features, n_rows, groups=groups, beside="y_true")
     weights = check_weights(sample_weight, n_rows, beside="y_true")
     rows = Rows(
-        X=X, outcome=Outcome.labels(y_true, n_rows, "y_true"), groups=sensitive, weights=weights
+        X=X,
+        outcome=Outcome.labels(y_true, n_rows, "y_true"),
+        groups=sensitive,
+        weights=weights,
+        clusters=read_clusters(cluster, n_rows, beside="y_true"),
     )
     rows.outcome.check_present(weights, "y_true")
     sensitive.check_present(weights, "sensitive_features")
@@ -126,7 +136,7 @@ def check_rows(
             raise ValueError(f"X has {row_count(X)} rows but y_true has {n_rows}; they must match")
         sensitive.refuse_in(X)
     named = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "X": X}
-    _check_index({"y_true": y_true, **scores, **named})
+    _check_index({"y_true": y_true, **scores, **named, "cluster": cluster})
     return rows, found
 
 

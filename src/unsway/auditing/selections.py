@@ -89,8 +89,9 @@ def selections(scores: Floats, fair: Floats, rows: Rows, settings: Settings) -> 
     values = count(np.arange(len(rows)))
     replicates = np.empty((0, len(values)))
     if settings.n_bootstrap:
-        n, seed = settings.n_bootstrap, settings.random_state
-        replicates = bootstrap(count, rows.z, n, seed=seed, n_jobs=settings.n_jobs)
+        how: dict[str, Any] = {"seed": settings.random_state, "n_jobs": settings.n_jobs}
+        n = settings.n_bootstrap
+        replicates = bootstrap(count, rows.z, n, clusters=rows.clusters, **how)
     keys = [(name, g, each) for name, _ in rules for g in PLACES[1:] for each in COUNTS]
     return Selections(
         estimates={

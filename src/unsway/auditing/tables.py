@@ -275,6 +275,7 @@ def measure_model(
             seed=settings.random_state,
             n_jobs=settings.n_jobs,
             progress=progress,
+            clusters=rows.clusters,
         )
     shares, level = replicates[:, len(values) :], settings.confidence
     return Measured(

@@ -71,7 +71,10 @@ def take_roles(
     accept = split_columns(flags.accept, table.column_names, "--accept")
     X = choose_columns(X, outcome.values if outcome.binary else None, accept=accept)
     sample_weight = None if flags.weights is None else _weights(table, flags.weights)
-    rows = Rows(X=X, outcome=outcome, groups=groups, weights=sample_weight)
+    clusters = None
+    if flags.cluster is not None:
+        clusters = code_column(table, flags.cluster, "--cluster")[1].astype(np.intp)
+    rows = Rows(X=X, outcome=outcome, groups=groups, weights=sample_weight, clusters=clusters)
     return expose(rows, table, flags), replace(roles, exposure=flags.exposure)
 
 
@@ -121,6 +124,9 @@ def find_columns(flags: RoleFlags, names: Sequence[str]) -> tuple[RoleFlags, str
     taken = (target, sensitive, weights)
     if flags.exposure is not None and check_column(flags.exposure, names, "--exposure") in taken:
         raise ValueError(f"--exposure {flags.exposure!r} is the column of another flag too")
+    cluster = flags.cluster
+    if cluster is not None and check_column(cluster, names, "--cluster") in (target, sensitive):
+        raise ValueError(f"--cluster {cluster!r} is the target or the sensitive column")
     drop = split_columns(flags.drop, names, "--drop")
     return replace(flags, sensitive=sensitive, drop=drop), level
 

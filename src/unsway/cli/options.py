@@ -87,6 +87,7 @@ class RoleFlags:
     loss: str | None = None
     power: float | None = None
     exposure: str | None = None
+    cluster: str | None = None
     accept: tuple[str, ...] = ()
     drop_missing: bool = False
     reading: Reading = Reading()
@@ -100,7 +101,8 @@ class RoleFlags:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are no covariates."""
-        others = (each for each in (self.weights, self.exposure) if each is not None)
+        named = (self.weights, self.exposure, self.cluster)
+        others = (each for each in named if each is not None)
         return (self.target, self.sensitive, *others, *self.drop)
 
 
@@ -147,7 +149,8 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def call(**given: Any) -> Any:
         given["reading"] = take_reading(given)
-        flags = RoleFlags(**{each.name: given.pop(each.name) for each in fields(RoleFlags)})
+        names = [each.name for each in fields(RoleFlags) if each.name in given]
+        flags = RoleFlags(**{name: given.pop(name) for name in names})
         return command(flags=flags, **given)
 
     return together(
@@ -178,6 +181,12 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
     )(call)  # fmt: skip
 
 
+cluster = click.option("--cluster", metavar="COLUMN",
+                       help="What several rows belong to, such as a person; intervals then count "
+                       "clusters in place of rows. No covariate.")  # fmt: skip
+repeats = click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True,
+                       help="Cross-fit so often, with other folds each time, and average: "
+                       "results depend less on the folds.")  # fmt: skip
 quiet = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 seed = click.option("--seed", "random_state", type=click.IntRange(min=0), default=0,
                     show_default=True)  # fmt: skip

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from scipy import linalg, stats
 
-from .._typing import Floats
+from .._typing import Floats, Index
 from ..checks import check_choice, check_integer
 from ..frames import Tabular
 from ..grouping import Grouping
+from ..rows import Rows
 from ..svg import Series, curves
 from .estimate import check_confidence, simultaneous_factor
 from .estimation import check_nuisances, check_rows
 from .influence import augmented_effect
+from .influence import covariance as covariance_of
 from .nuisance import CrossFit, Nuisances
 from .plots import plot_curve
 from .surrogate import (
@@ -29,11 +31,14 @@ from .surrogate import (
 
 CURVES = ("doubly_robust", "spline", "polynomial", "bins")
 
-#: A curve linear in its coefficients: functions of b, coefficients, and their covariance.
+#: A curve linear in its coefficients: functions of b, coefficients, each row's influence on them.
 _Fit = tuple[Callable[[Floats], Floats], Floats, Floats]
 
 #: Fewest rows of each group that a bin needs to show a difference.
 MIN_BIN_ROWS = 5
+
+#: Rows of each group beyond either end of a curve: so many, or a tenth of them if that is less.
+END_ROWS = 20
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -105,17 +110,20 @@ def effect_curve(
     confidence: float = 0.95,
     n_points: int = 101,
     sample_weight: Any = None,
+    cluster: Any = None,
     groups: Grouping | None = None,
     random_state: int = 0,
 ) -> EffectCurve:
     """Estimate how the direct effect of z changes with the propensity score b.
 
+    The curve is limited to the range where both groups are found: 20 rows of each group, or a tenth
+    of a group of less than 200, have a propensity below its start, and as many one above its end.
     The propensity counts as known in the standard errors, and the band is that of the curve's best
     approximation by `degree` functions.
 
     Parameters
     ----------
-    X, y, sensitive_features, sample_weight, groups
+    X, y, sensitive_features, sample_weight, cluster, groups
         As in `estimate_effects`.
     method : {"doubly_robust", "spline", "polynomial", "bins"}, default="doubly_robust"
         ``"doubly_robust"`` regresses the augmented inverse-propensity score of each row on a spline
@@ -130,7 +138,7 @@ def effect_curve(
     confidence : float, default=0.95
         Chance that the band holds the whole curve.
     n_points : int, default=101
-        Points of the grid, from the 1st to the 99th percentile of b.
+        Points of the grid.
 
     Returns
     -------
@@ -155,7 +163,7 @@ def effect_curve(
     check_integer(degree, "degree", at_least=0)
     check_integer(n_bins, "n_bins", at_least=2)
     check_integer(n_points, "n_points", at_least=2)
-    rows = check_rows(X, y, sensitive_features, sample_weight, groups)
+    rows = check_rows(X, y, sensitive_features, sample_weight, groups, cluster=cluster, cv=cv)
     if nuisances is None:
         nuisances = CrossFit.of(
             rows,
@@ -174,14 +182,33 @@ def effect_curve(
         fit = _bins(rows.y, rows.z, weights, b, n_bins)
     else:
         fit = _surrogate(rows.y, rows.z, weights, b, degree, method)
-    start, end = np.quantile(b, (0.01, 0.99))
-    grid = np.linspace(start, end, n_points)
-    return _curve(fit, grid, method, confidence)
+    grid = np.linspace(*_range(b, rows), n_points)
+    return _curve(fit, grid, method, confidence, rows.clusters)
 
 
-def _curve(fit: _Fit, grid: Floats, method: str, confidence: float) -> EffectCurve:
-    functions, coefficients, uncertainty = fit
-    rows = functions(grid)
+def _range(b: Floats, rows: Rows) -> tuple[float, float]:
+    """Return the ends of the range where both groups are found."""
+    counted = np.ones(len(b), dtype=bool) if rows.weights is None else rows.weights > 0
+    starts, ends = [], []
+    for level in (0, 1):
+        own = np.sort(b[counted & (rows.z == level)])
+        place = min(END_ROWS, max(1, len(own) // 10)) - 1
+        starts.append(own[place])
+        ends.append(own[-1 - place])
+    start, end = float(max(starts)), float(min(ends))
+    if start > end:
+        raise IllPosedSurrogateError(
+            "the groups have no range of propensity scores in common that holds enough rows of "
+            "both; there is no curve of their difference"
+        )
+    return start, end
+
+
+def _curve(
+    fit: _Fit, grid: Floats, method: str, confidence: float, clusters: Index | None
+) -> EffectCurve:
+    functions, coefficients, influence = fit
+    rows, uncertainty = functions(grid), covariance_of(influence, clusters)
     estimate, covariance = rows @ coefficients, rows @ uncertainty @ rows.T
     se = np.sqrt(np.clip(np.diag(covariance), 0, None))
     known = ~np.isnan(se)
@@ -202,7 +229,7 @@ def _curve(fit: _Fit, grid: Floats, method: str, confidence: float) -> EffectCur
 
 
 def _least_squares(rows: Floats, target: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return weighted least-squares coefficients and their robust (HC0) covariance."""
+    """Return weighted least-squares coefficients, and each row's influence on them."""
     root = np.sqrt(weights)[:, None]
     q, r = linalg.qr(rows * root, mode="economic", check_finite=False)
     if condition_number(r) > MAX_CONDITION:
@@ -211,8 +238,8 @@ def _least_squares(rows: Floats, target: Floats, weights: Floats) -> tuple[Float
         )
     inverse = linalg.solve_triangular(r, np.eye(len(r)))
     coefficients = inverse @ (q.T @ (target * root.ravel()))
-    moved = (q * root) * (target - rows @ coefficients)[:, None] @ inverse.T
-    return coefficients, moved.T @ moved
+    left = target - rows @ coefficients
+    return coefficients, len(rows) * (q * root) * left[:, None] @ inverse.T
 
 
 def _doubly_robust(
@@ -236,9 +263,9 @@ def _surrogate(y: Floats, z: Floats, weights: Floats, b: Floats, degree: int, ba
     )
     effect = design.effect_basis
     rows = np.hstack([design.outcome_basis(b), effect(b) * z[:, None]])
-    coefficients, covariance = _least_squares(rows, y, weights)
+    coefficients, influence = _least_squares(rows, y, weights)
     own = slice(design.outcome_basis.degree + 1, None)
-    return effect, coefficients[own], covariance[own, own]
+    return effect, coefficients[own], influence[:, own]
 
 
 def _bins(y: Floats, z: Floats, weights: Floats, b: Floats, n_bins: int) -> _Fit:
@@ -261,9 +288,11 @@ def _bins(y: Floats, z: Floats, weights: Floats, b: Floats, n_bins: int) -> _Fit
     total[total == 0] = 1  # a cell without weight; the next line makes its bin NaN
     indicators = np.where(enough, np.eye(count), np.nan)
     means = sums(weights * y) / total
-    variances = sums(weights**2 * (y - means.ravel()[cell]) ** 2) / total**2
+    influence = np.zeros((len(y), count))
+    moved = weights * (y - means.ravel()[cell]) / total.ravel()[cell]
+    influence[np.arange(len(y)), bins] = len(y) * np.where(z == 1, moved, -moved)
     return (
         lambda at: indicators[np.searchsorted(inner, at, side="right")],
         means[:, 1] - means[:, 0],
-        np.diag(variances.sum(axis=1)),
+        influence,
     )

@@ -108,14 +108,31 @@ Statistic = Callable[[Index], Floats]
 Progress = Callable[[int, int], object]
 
 
-def resample(z: Floats, seed: int, replicate: int) -> Index:
-    """Return rows drawn with replacement within each level of z, the same for the same numbers."""
+def resample(z: Floats, seed: int, replicate: int, clusters: Index | None = None) -> Index:
+    """Return rows drawn with replacement within each level of z, the same for the same numbers.
+
+    With clusters, whole clusters are drawn: within those that are of one level, those of the other,
+    and those of both.
+    """
     rng = np.random.default_rng([seed, replicate, 0xB007])
+    if clusters is not None:
+        return _resample_clusters(z, clusters, rng)
     drawn = np.empty(len(z), dtype=np.intp)
     for level in (0.0, 1.0):
         rows = np.flatnonzero(z == level)
         drawn[rows] = rng.choice(rows, len(rows))
     return drawn
+
+
+def _resample_clusters(z: Floats, clusters: Index, rng: np.random.Generator) -> Index:
+    sizes = np.bincount(clusters)
+    share = np.bincount(clusters, z) / sizes
+    kind = np.where(share == 0, 0, np.where(share == 1, 1, 2))
+    drawn = np.concatenate(
+        [rng.choice(mine, len(mine)) for k in range(3) if len(mine := np.flatnonzero(kind == k))]
+    )
+    rows = np.split(np.argsort(clusters, kind="stable"), np.cumsum(sizes)[:-1])
+    return np.concatenate([rows[cluster] for cluster in drawn])
 
 
 def check_replicates(n_replicates: int) -> None:
@@ -131,11 +148,13 @@ def bootstrap(
     seed: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    clusters: Index | None = None,
 ) -> Floats:
     """Return the statistic of resampled rows, one line per replicate, whatever the workers."""
     check_replicates(n_replicates)
     run = Parallel(n_jobs=n_jobs, return_as="generator")
-    results = run(delayed(_replicate)(statistic, z, seed, k) for k in range(n_replicates))
+    each = (delayed(_replicate)(statistic, z, seed, k, clusters) for k in range(n_replicates))
+    results = run(each)
     found = []
     try:
         for done in results:
@@ -169,5 +188,7 @@ def _no_news() -> Iterator[None]:
         threading.excepthook = usual
 
 
-def _replicate(statistic: Statistic, z: Floats, seed: int, replicate: int) -> Floats:
-    return statistic(resample(z, seed, replicate))
+def _replicate(
+    statistic: Statistic, z: Floats, seed: int, replicate: int, clusters: Index | None
+) -> Floats:
+    return statistic(resample(z, seed, replicate, clusters))

@@ -25,6 +25,9 @@ from .surrogate import BASES
 METHODS = ("doubly_robust", "surrogate", "weighting")
 INTERVALS = ("influence", "bootstrap")
 
+#: Fewest clusters in which a sensitive level must be found.
+MIN_CLUSTERS = 10
+
 
 def estimate_effects(
     X: Any,
@@ -35,6 +38,7 @@ def estimate_effects(
     outcome_model: Any = None,
     propensity_model: Any = None,
     cv: int = 5,
+    repeats: int = 1,
     clip: float = 0.01,
     interval: str = "influence",
     confidence: float = 0.95,
@@ -47,6 +51,7 @@ def estimate_effects(
     power: float = 1.5,
     exposure: Any = None,
     sample_weight: Any = None,
+    cluster: Any = None,
     groups: Grouping | None = None,
     max_extreme_share: float = MAX_EXTREME_SHARE,
     allow_separation: bool = False,
@@ -81,11 +86,16 @@ def estimate_effects(
         a table with missing values and categories encoded.
     cv : int, default=5
         Folds of the cross-fitting; 1 predicts the very rows a model was fitted on.
+    repeats : int, default=1
+        How often the models are cross-fitted, with other folds each time; their predictions are
+        averaged. Five depend less on how the folds happen to fall, at five times the cost; on
+        average one is right as often. A bootstrap fits once in each replicate.
     clip : float, default=0.01
         Propensities are kept within [clip, 1−clip].
     interval : {"influence", "bootstrap"}, default="influence"
-        Standard errors from influence functions, which count the nuisance models as known, or from
-        a bootstrap within the levels of z that fits every model again.
+        Standard errors from influence functions, to which the noise of the doubly robust method's
+        outcome models is added, or from a bootstrap within the levels of z that fits every model
+        again.
     confidence : float, default=0.95
         Share of intervals that should hold the truth.
     n_bootstrap : int, default=200
@@ -106,6 +116,10 @@ def estimate_effects(
         y per unit of it, and rows weigh by it in every mean and model.
     sample_weight : column of length n, optional
         Weights of the rows.
+    cluster : column of length n, optional
+        What several rows belong to, such as a person or a branch. A cluster is within one fold of
+        the cross-fitting, every interval counts clusters in place of rows, and the bootstrap draws
+        whole clusters.
     groups : Grouping, optional
         How the sensitive attribute is read, such as its reference level.
     max_extreme_share : float, default=0.25
@@ -141,25 +155,25 @@ def estimate_effects(
     >>> direct.low < people.effects.direct_reference < direct.high
     True
     """
-    _check_settings(method, interval, confidence, n_bootstrap)
+    _check_settings(method, interval, confidence, n_bootstrap, repeats)
     estimator = _estimator(method, outcome_degree, effect_degree, basis)
     given = X, y, sensitive_features, sample_weight, groups
-    rows = check_rows(*given, outcome_reader(loss, power, exposure))
+    rows = check_rows(*given, outcome_reader(loss, power, exposure), cluster=cluster, cv=cv)
     needs_outcome, replicates = method == "doubly_robust", None
     if nuisances is None or interval == "bootstrap":
         models = {"propensity_model": propensity_model, "outcome_model": outcome_model}
         options: dict[str, Any] = {"cv": cv, "clip": clip, "seed": random_state}
         options |= {"needs_outcome": needs_outcome, "allow_separation": allow_separation}
         cross_fit = CrossFit.of(rows, **models, **options)
-    nuisances = cross_fit.fit() if nuisances is None else nuisances
+    if nuisances is None:
+        nuisances = cross_fit.fit_repeatedly(repeats, random_state)
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
     effects = _effects(estimator, rows, nuisances)
     seen = _overlap(rows, nuisances, clip, max_extreme_share)
     if interval == "bootstrap":
         refit = partial(_refit, cross_fit, estimator, rows)
-        replicates = bootstrap(
-            refit, rows.z, n_bootstrap, seed=random_state, n_jobs=n_jobs, progress=progress
-        )
+        how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "clusters": rows.clusters}
+        replicates = bootstrap(refit, rows.z, n_bootstrap, seed=random_state, **how)
     return Effects(
         **_intervals(effects, replicates, confidence),
         levels=rows.groups.levels,
@@ -173,7 +187,7 @@ def estimate_effects(
             "clip": float(clip),
             "n_bootstrap": 0 if replicates is None else int(n_bootstrap),
             "random_state": int(random_state),
-            **_facts(rows, nuisances, loss),
+            **_facts(rows, nuisances, loss, repeats),
         },
         _means=effects,
         _rows=rows.with_table(None),
@@ -224,10 +238,13 @@ def direct_effect_left(
     return effects.direct_effect_left(y_pred)
 
 
-def _check_settings(method: str, interval: str, confidence: float, n_bootstrap: int) -> None:
+def _check_settings(
+    method: str, interval: str, confidence: float, n_bootstrap: int, repeats: int
+) -> None:
     check_choice(method, "method", METHODS)
     check_choice(interval, "interval", INTERVALS)
     check_confidence(confidence)
+    check_integer(repeats, "repeats", at_least=1)
     if interval == "bootstrap":
         check_replicates(n_bootstrap)
 
@@ -250,6 +267,9 @@ def check_rows(
     sample_weight: Any,
     groups: Grouping | None,
     read_outcome: Callable[[Any, int], Outcome] = Outcome.labels_or_numbers,
+    *,
+    cluster: Any = None,
+    cv: int = 1,
 ) -> Rows:
     """Return the rows of a table whose effects are wanted, or say what is wrong."""
     rows = Rows.check(
@@ -258,8 +278,10 @@ def check_rows(
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
         groups=groups,
+        cluster=cluster,
         read_outcome=read_outcome,
     )
+    check_clusters(rows, cv)
     counted = np.ones(len(rows), dtype=bool) if rows.weights is None else rows.weights > 0
     for code, level in enumerate(rows.groups.levels):
         if np.ptp(rows.y[counted & (rows.groups.codes == code)]) == 0:
@@ -270,9 +292,28 @@ def check_rows(
     return rows
 
 
-def _facts(rows: Rows, nuisances: Nuisances, loss: str | None) -> dict[str, Any]:
-    """Return numbers of rows; and what y is, and per what, where that was stated."""
-    stated = {"loss": loss, "per": rows.outcome.per}
+def check_clusters(rows: Rows, cv: int) -> None:
+    """Raise unless every level is found in enough clusters for folds and a standard error."""
+    if rows.clusters is None:
+        return
+    fewest = max(MIN_CLUSTERS, 2 * cv)
+    counted = slice(None) if rows.weights is None else rows.weights > 0
+    for code, level in enumerate(rows.groups.levels):
+        inside = rows.clusters[counted][rows.groups.codes[counted] == code]
+        count = len(np.unique(inside))
+        if count < fewest:
+            raise ValueError(
+                f"sensitive level {str(level)!r} is found in {count} clusters; at least {fewest} "
+                f"are needed with cv={cv}, because rows of one cluster count as one. Lower cv, or "
+                "leave cluster out if its rows are independent"
+            )
+
+
+def _facts(rows: Rows, nuisances: Nuisances, loss: str | None, repeats: int) -> dict[str, Any]:
+    """Return numbers of rows; and what else was stated."""
+    stated: dict[str, Any] = {"loss": loss, "per": rows.outcome.per}
+    stated["repeats"] = int(repeats) if repeats > 1 else None
+    stated["n_clusters"] = None if rows.clusters is None else int(rows.clusters.max()) + 1
     return {
         "n_rows": len(rows),
         "n_clipped": nuisances.n_clipped,
@@ -285,7 +326,9 @@ def _effects(
 ) -> Effect:
     """Return the effects estimated from the chosen rows, whose nuisances these are."""
     weights = rows.mean_one_weights[chosen]
-    return estimator(rows.y[chosen], rows.z[chosen], weights / weights.mean(), nuisances)
+    found = estimator(rows.y[chosen], rows.z[chosen], weights / weights.mean(), nuisances)
+    clusters = None if rows.clusters is None else rows.clusters[chosen]
+    return {name: replace(mean, clusters=clusters) for name, mean in found.items()}
 
 
 def _refit(cross_fit: CrossFit, estimator: Estimator, rows: Rows, chosen: Index) -> Floats:
@@ -332,7 +375,7 @@ def _overlap(rows: Rows, nuisances: Nuisances, clip: float, max_extreme_share: f
         (seen.low, seen.high),
         max_extreme_share,
         "every effect but total and direct_overlap is extrapolated there by the outcome models, "
-        "and its interval is too short; direct_overlap is the effect these data can tell. "
+        "whose bends no interval includes; direct_overlap is the effect these data can tell. "
         f"{nuisances.n_clipped:,} propensities were clipped to [{clip:g}, {1 - clip:g}]",
     )
     return replace(seen, levels=rows.groups.levels)

@@ -54,8 +54,13 @@ class FairParts:
 
     @classmethod
     def of(cls, y: Floats, z: Floats, weights: Floats, nuisances: Nuisances) -> Self:
-        """Return the parts of rows whose nuisances these are."""
-        b, effect, mean = nuisances.propensity, nuisances.effect, nuisances.mean
+        """Return the parts of rows whose nuisances these are.
+
+        Clipped propensities would move (z−b)² away from w, of which 0 and 1 do no harm here.
+        """
+        b = nuisances.propensity if nuisances.unclipped is None else nuisances.unclipped
+        effect = nuisances.effect
+        mean = nuisances.outcome[:, 0] + b * effect
         residual, overlap, lean = z - b, b * (1 - b), b - 0.5
         noise = y - mean - residual * effect
         direct = lean * effect

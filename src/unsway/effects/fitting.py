@@ -45,7 +45,8 @@ class Fitting:
 
     def folds(self, rows: Rows, n_folds: int, seed: int) -> Index:
         """Return the fold of each row, which depends on what the row holds and not on its place."""
-        return fold_numbers(rows.X, rows.groups.codes, n_folds, seed, order=rows.order)
+        codes = rows.groups.codes
+        return fold_numbers(rows.X, codes, n_folds, seed, order=rows.order, clusters=rows.clusters)
 
     def propensity(
         self, rows: Rows, stated: Any, *, allow_separation: bool = False

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Floats, Index
 from ..frames import Tabular, plain
 from ..rows import Rows
 from ..svg import Interval, intervals
@@ -163,7 +163,10 @@ def gap_parts(
     y, z, weights = rows.y, rows.z, rows.mean_one_weights
     fair = FairParts.of(y, z, weights, nuisances)
     equations = Equations.of(scores, fair)
-    share, kappa, why_not = _share(scores, equations, effects["direct_overlap"], confidence)
+    clusters, given = rows.clusters, gap(scores, z, weights) - effects["explained"]
+    share, kappa, why_not = _share(
+        scores, equations, effects["direct_overlap"], confidence, clusters
+    )
     mixture = _mixture(equations, kappa)
     explained, total = effects["explained"], effects["total"]
     left = recoded_gap(equations, fair, _mixture(equations, _steady(kappa)), z) - explained
@@ -176,20 +179,26 @@ def gap_parts(
         "z_itself": told.times(mixture.own).times(of_z),
     }
     parts["rest"] = left - parts["sharpness"] - parts["passed_on"] - parts["z_itself"]
-    given = gap(scores, z, weights) - explained
     return GapParts(
-        **{name: _estimate(part, confidence) for name, part in parts.items()},
-        left=_estimate(left, confidence),
-        direct=_estimate(left - parts["sharpness"], confidence),
-        left_as_given=_estimate(given, confidence),
+        **{
+            name: replace(part, clusters=clusters).interval(confidence)
+            for name, part in parts.items()
+        },
+        left=left.interval(confidence),
+        direct=(left - parts["sharpness"]).interval(confidence),
+        left_as_given=given.interval(confidence),
         pass_through=share,
         why_not=why_not,
-        calibration=_calibration(scores, y, weights, confidence),
+        calibration=_calibration(scores, rows, confidence),
     )
 
 
 def _share(
-    scores: Floats, equations: Equations, direct: Mean, confidence: float
+    scores: Floats,
+    equations: Equations,
+    direct: Mean,
+    confidence: float,
+    clusters: Index | None,
 ) -> tuple[Estimate | None, Mean, str | None]:
     """Return the pass-through, the same with its influence, and why there is none.
 
@@ -201,7 +210,7 @@ def _share(
     held = direct.interval()
     if held.low <= 0 <= held.high:
         return None, blind, NO_EFFECT
-    found = pass_through(equations, confidence)
+    found = pass_through(equations, confidence, clusters)
     return (None, blind, NOT_TOLD) if found is None else (*found, None)
 
 
@@ -232,18 +241,15 @@ def _within(found: Mean, bounds: tuple[float, float]) -> Mean:
     return Mean(min(max(found.value, low), high), np.zeros_like(found.influence))
 
 
-def _calibration(scores: Floats, y: Floats, weights: Floats, confidence: float) -> ScoreCalibration:
+def _calibration(scores: Floats, rows: Rows, confidence: float) -> ScoreCalibration:
     """Regress the labels on the scores."""
+    y, weights, clusters = rows.y, rows.mean_one_weights, rows.clusters
     centred = scores - np.average(scores, weights=weights)
     spread = float(weights @ centred**2)
     slope = float(weights @ (centred * y)) / spread if spread > 0 else 0.0
     noise = y - np.average(y, weights=weights) - slope * centred
     influence = weights * centred * noise * len(y) / spread if spread > 0 else 0 * y
     return ScoreCalibration(
-        error=_estimate(Mean.average(scores - y, weights), confidence),
-        slope=_estimate(Mean(slope, influence), confidence),
+        error=Mean.average(scores - y, weights, clusters).interval(confidence),
+        slope=Mean(slope, influence, clusters).interval(confidence),
     )
-
-
-def _estimate(found: Mean, confidence: float) -> Estimate:
-    return found.interval(confidence)

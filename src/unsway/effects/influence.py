@@ -38,31 +38,41 @@ _MOST_DEGREES = 1e6
 
 @dataclass(frozen=True)
 class Mean:
-    """A weighted mean, and its influence function at each row."""
+    """A weighted mean, and its influence function at each row.
+
+    With ``clusters``, the cluster of each row, rows of one cluster may depend on each other. What
+    is made of several means has the clusters of any of them.
+    """
 
     value: float
     influence: Floats
+    clusters: Index | None = None
 
     @classmethod
-    def of(cls, values: Floats, share: Floats) -> Mean:
+    def of(cls, values: Floats, share: Floats, clusters: Index | None = None) -> Mean:
         """Return Σ values / Σ share: a mean where the share is 1, else a ratio of two means."""
         total = float(share.mean())
         ratio = float(values.mean()) / total
-        return cls(ratio, (values - ratio * share) / total)
+        return cls(ratio, (values - ratio * share) / total, clusters)
 
     @classmethod
-    def average(cls, values: Floats, weights: Floats) -> Mean:
+    def average(cls, values: Floats, weights: Floats, clusters: Index | None = None) -> Mean:
         """Return the mean of the values with these weights."""
-        return cls.of(weights * values, weights)
+        return cls.of(weights * values, weights, clusters)
 
     def __add__(self, other: Mean) -> Mean:
-        return Mean(self.value + other.value, self.influence + other.influence)
+        moved = self.influence + other.influence
+        return Mean(self.value + other.value, moved, self._clusters_with(other))
 
     def __sub__(self, other: Mean) -> Mean:
-        return Mean(self.value - other.value, self.influence - other.influence)
+        moved = self.influence - other.influence
+        return Mean(self.value - other.value, moved, self._clusters_with(other))
 
     def __mul__(self, factor: float) -> Mean:
-        return Mean(self.value * factor, self.influence * factor)
+        return Mean(self.value * factor, self.influence * factor, self.clusters)
+
+    def _clusters_with(self, other: Mean) -> Index | None:
+        return other.clusters if self.clusters is None else self.clusters
 
     def with_noise(self, influence: Floats) -> Mean:
         """Return the same mean on which rows have this influence too, if that raises its variance.
@@ -70,30 +80,30 @@ class Mean:
         Models that are not calibrated as `ModelNoise` takes them for may make it larger, never
         smaller.
         """
-        moved = Mean(self.value, self.influence + influence)
+        moved = Mean(self.value, self.influence + influence, self.clusters)
         return moved if moved.se > self.se else self
 
     def times(self, other: Mean) -> Mean:
         """Return the product of two estimates."""
         moved = self.value * other.influence + other.value * self.influence
-        return Mean(self.value * other.value, moved)
+        return Mean(self.value * other.value, moved, self._clusters_with(other))
 
     @property
     def se(self) -> float:
         """The standard error."""
-        return self.standard_error()
+        return self.standard_error(self.clusters)
 
     def standard_error(self, clusters: Index | None = None) -> float:
         """Return the standard error; rows of one cluster may depend on each other."""
         return float(np.sqrt(covariance(self.influence[:, None], clusters)[0, 0]))
 
-    def interval(self, confidence: float = 0.95, clusters: Index | None = None) -> Estimate:
+    def interval(self, confidence: float = 0.95) -> Estimate:
         """Return the estimate with the interval of a t distribution.
 
         Its degrees of freedom are those of the variance: few where few rows decide it.
         """
-        dof = degrees_of_freedom(self.influence, clusters)
-        return Estimate.normal(self.value, self.standard_error(clusters), confidence, dof=dof)
+        dof = degrees_of_freedom(self.influence, self.clusters)
+        return Estimate.normal(self.value, self.se, confidence, dof=dof)
 
 
 def covariance(influence: Floats, clusters: Index | None = None) -> Floats:
@@ -148,9 +158,10 @@ def degrees_of_freedom(influence: Floats, clusters: Index | None = None) -> floa
     return max(1.0, 2 * total**2 / spread)
 
 
-def gap(values: Floats, z: Floats, weights: Floats) -> Mean:
+def gap(values: Floats, z: Floats, weights: Floats, clusters: Index | None = None) -> Mean:
     """Return E[values|z=1] − E[values|z=0]."""
-    return Mean.average(values, weights * z) - Mean.average(values, weights * (1 - z))
+    ones = Mean.average(values, weights * z, clusters)
+    return ones - Mean.average(values, weights * (1 - z), clusters)
 
 
 Effect = dict[str, Mean]

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-from .._typing import Floats
-from ..checks import check_integer, check_weights, read_numbers
+from .._typing import Floats, Index, Mask
+from ..checks import check_integer, check_weights, read_clusters, read_numbers
 from ..frames import Tabular
 from ..grouping import Grouping
 from ..groups import Groups
 from .estimate import Estimate, check_confidence
+from .influence import covariance
 from .overlap import check_propensity
-
-#: A bin with fewer rows of a group than this is merged with others.
-MIN_GROUP_ROWS = 10
+from .propensity_bins import PropensityBins, partial_out, slope_by_fold
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -161,6 +159,8 @@ def mean_field(
     sensitive_features: Any = None,
     mu0: Any = None,
     sample_weight: Any = None,
+    cluster: Any = None,
+    folds: Any = None,
     n_bins: int = 10,
     groups: Grouping | None = None,
     confidence: float = 0.95,
@@ -188,6 +188,12 @@ def mean_field(
         the spread of τ̂ is all there is, noise included.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
+    cluster : column of length n, optional
+        As in `estimate_effects`: rows of one cluster may depend on each other.
+    folds : array of int of shape (n,), optional
+        The fold of each row in the cross-fitting, `Nuisances.folds`. θ is then the mean of those of
+        the folds, which has no bias where there is nothing to find; without it θ is biased downward
+        there.
     n_bins : int, default=10
         Bins of b, of equal overlap weight b(1−b); fewer where a bin would hold less than ten rows
         of a group, or where b has few values.
@@ -203,7 +209,9 @@ def mean_field(
     Notes
     -----
     Standard errors are robust to unequal variances and take τ̂, μ̂₀ and b as given; the equation is
-    orthogonal, so errors in μ̂₀ count only where b is wrong too.
+    orthogonal, so errors in μ̂₀ count only where b is wrong too. With K folds the interval and the
+    p-value are those of a t distribution with K−1 degrees of freedom, because the slopes of folds
+    whose models share rows are correlated.
 
     References
     ----------
@@ -231,8 +239,11 @@ def mean_field(
     if not keep.any():
         raise ValueError("every propensity is exactly 0 or 1: no two people can be compared")
     labels = {name: values[keep] for name, values in labels.items()}
-    bins = _Bins.of(scores[keep], base[keep], n_bins, labels.get("z"))
-    return _measure(tau[keep], bins, labels, confidence)
+    clusters = read_clusters(cluster, len(tau), beside="effect")
+    of_fold = read_clusters(folds, len(tau), beside="effect", role="folds")
+    alike = _Alike(*(_recoded(each, keep) for each in (of_fold, clusters)))
+    bins = PropensityBins.of(scores[keep], base[keep], n_bins, labels.get("z"))
+    return _measure(tau[keep], bins, labels, alike, confidence, n_bins)
 
 
 def _labels(
@@ -252,52 +263,33 @@ def _labels(
 
 
 @dataclass(frozen=True, eq=False)
-class _Bins:
-    """Rows by bin of b, with b less its bin's mean; `weights` are overlap weights of `base`."""
+class _Alike:
+    """Rows that are not independent: those of one fold, and those of one cluster."""
 
-    b: Floats
-    base: Floats
-    weights: Floats
-    of_row: NDArray[np.intp]
-    centre: Floats
-    share: Floats
-    along: Floats
+    folds: Index | None
+    clusters: Index | None
 
-    @classmethod
-    def of(cls, b: Floats, base: Floats, n_bins: int, z: Floats | None) -> _Bins:
-        """Cut b into bins of about equal weight, each with enough rows of either group."""
-        weights = base * b * (1 - b)
-        of_row = _cut(b, weights, n_bins, z)
-        total = np.bincount(of_row, weights)
-        centre = np.bincount(of_row, weights * b) / total
-        along = b - centre[of_row]
-        along[np.abs(along) < 1e-12] = 0.0  # a bin of one b has no line in b
-        return cls(b, base, weights, of_row, centre, total / total.sum(), along)
-
-    def means(self, values: Floats) -> Floats:
-        total = np.bincount(self.of_row, self.weights)
-        return np.bincount(self.of_row, self.weights * values) / total
+    @property
+    def n_folds(self) -> int:
+        """How many folds there are; 0 if they are not known."""
+        return 0 if self.folds is None else int(self.folds.max()) + 1
 
 
-def _cut(b: Floats, weights: Floats, n_bins: int, z: Floats | None) -> NDArray[np.intp]:
-    _, owner = np.unique(b, return_inverse=True)
-    mass = np.bincount(owner, weights)
-    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
-    for count in range(n_bins, 0, -1):
-        places = np.minimum((middle * count).astype(int), count - 1)
-        used, places = np.unique(places, return_inverse=True)
-        of_row: NDArray[np.intp] = places[owner]
-        if z is None:
-            return of_row
-        table = np.bincount(2 * of_row + (z == 1), minlength=2 * len(used))
-        if table.min() >= MIN_GROUP_ROWS:
-            return of_row
-    raise ValueError(f"a group has fewer than {MIN_GROUP_ROWS} rows; too few to compare the groups")
+def _recoded(numbers: Index | None, keep: Mask) -> Index | None:
+    """Return the numbers of the kept rows, from 0 on without a gap."""
+    return None if numbers is None else np.unique(numbers[keep], return_inverse=True)[1]
 
 
-def _measure(tau: Floats, bins: _Bins, labels: dict[str, Floats], confidence: float) -> MeanField:
+def _measure(
+    tau: Floats,
+    bins: PropensityBins,
+    labels: dict[str, Floats],
+    alike: _Alike,
+    confidence: float,
+    n_bins: int,
+) -> MeanField:
     level = bins.means(tau)
-    rest = _partial_out(tau, np.ones_like(tau), bins.weights, bins)[0]
+    rest = partial_out(tau, np.ones_like(tau), bins.weights, bins)[0]
     spreads = np.sqrt(bins.means(rest**2))
     within = float(np.sqrt(bins.share @ spreads**2))
     if within < 1e-9 * np.abs(tau).max(initial=1.0):
@@ -306,7 +298,10 @@ def _measure(tau: Floats, bins: _Bins, labels: dict[str, Floats], confidence: fl
     if labels:
         y, z = labels["y"], labels["z"]
         unexplained = y - labels["mu0"] - bins.b * tau
-        found = _calibrate(unexplained, z, rest, within, bins, confidence)
+        slope = None
+        if alike.n_folds > 1 and within > 0 and alike.folds is not None:
+            slope = slope_by_fold(tau, unexplained, bins, z, alike.folds, n_bins)
+        found = _calibrate(unexplained, z, rest, within, bins, alike, slope, confidence)
         effect = float(bins.share @ found.effects)
         scale = _deviation(y, bins.base)
     return MeanField(
@@ -330,26 +325,39 @@ def _deviation(values: Floats, weights: Floats) -> float:
 
 
 def _calibrate(
-    unexplained: Floats, z: Floats, rest: Floats, within: float, bins: _Bins, confidence: float
+    unexplained: Floats,
+    z: Floats,
+    rest: Floats,
+    within: float,
+    bins: PropensityBins,
+    alike: _Alike,
+    of_folds: tuple[float, Floats] | None,
+    confidence: float,
 ) -> Calibration:
-    """Regress y − m̂ on (z − b)·(a line in b per bin, t), bin by bin and then t over all."""
+    """Regress y − m̂ on (z − b)·(a line in b per bin, t), bin by bin and then t over all.
+
+    The slope on t is that of the folds where it is known.
+    """
     leverage, base = z - bins.b, bins.base
     target = np.stack([unexplained, leverage * rest], axis=1)
-    left, lines, gains = _partial_out(target, leverage, base, bins)
+    left, lines, gains = partial_out(target, leverage, base, bins)
     answer, source = left.T
     power = float(base @ source**2) if within > 0 else 0.0
     gain = base * source / power if power > 0 else np.zeros_like(source)
     theta = float(gain @ answer)
-    error = answer - theta * source
-    se = float(np.linalg.norm(gain * error))
-    slope = Estimate.normal(theta, se, confidence)
+    theta, errors = (theta, gain * (answer - theta * source)) if of_folds is None else of_folds
+    error, clusters = answer - theta * source, alike.clusters
+    se, dof = _norm(errors, clusters), None if of_folds is None else alike.n_folds - 1
+    slope = Estimate.normal(theta, se, confidence, dof=dof)
     effects = lines[:, 0] - theta * lines[:, 1]
-    noise = np.bincount(bins.of_row, (gains * error) ** 2)
+    inside = [gains * error * (bins.of_row == k) for k in range(len(effects))]
+    noise = np.array([_norm(each, clusters) for each in inside]) ** 2
     variance = _deviation(effects, bins.share) ** 2 - bins.share * (1 - bins.share) @ noise
     kept = [within * max(0.0, x) for x in (theta, se, slope.low, slope.high)]
+    tail = stats.norm.sf if dof is None else stats.t(dof).sf
     return Calibration(
         slope=slope,
-        p_value=float(stats.norm.sf(theta / se)) if se > 0 else float(theta <= 0),
+        p_value=float(tail(theta / se)) if se > 0 else float(theta <= 0),
         within=Estimate(*kept),
         between=float(np.sqrt(max(0.0, float(variance)))),
         effects=effects,
@@ -357,22 +365,6 @@ def _calibrate(
     )
 
 
-def _partial_out(
-    target: Floats, factor: Floats, weights: Floats, bins: _Bins
-) -> tuple[Floats, Floats, Floats]:
-    """Return what weighted least squares on factor·(1, b − b̄_k) leaves of the targets, by bin.
-
-    With it come the coefficient of the factor in each bin, and each row's part in it.
-    """
-    residual, gains = np.empty_like(target), np.empty(len(target))
-    lines = []
-    for place in range(len(bins.share)):
-        rows = bins.of_row == place
-        design = factor[rows, None] * np.vander(bins.along[rows], 2, increasing=True)
-        root = np.sqrt(weights[rows])
-        inverse = np.linalg.pinv(design * root[:, None], rcond=1e-10) * root
-        fitted = inverse @ target[rows]
-        residual[rows] = target[rows] - design @ fitted
-        gains[rows] = inverse[0]
-        lines.append(fitted[0])
-    return residual, np.array(lines), gains
+def _norm(errors: Floats, clusters: Index | None) -> float:
+    """Return the standard error of a sum of the rows' errors."""
+    return float(np.sqrt(covariance(len(errors) * errors[:, None], clusters)[0, 0]))

@@ -171,7 +171,16 @@ class CrossFit:
                 self._refuse_separating_columns(b)
             means, outcome = self._outcome(used)
         models = NuisanceModels(propensity, outcome, self.clip)
-        return models.nuisances(b, means), models
+        found = models.nuisances(b, means)
+        return replace(found, folds=None if self.n_folds == 1 else self.folds[used]), models
+
+    def fit_repeatedly(self, repeats: int, seed: int) -> Nuisances:
+        """Return the mean nuisances of so many cross-fittings, whose folds have seeds of a row."""
+        found = [self.fit()]
+        for other in range(seed + 1, seed + repeats):
+            folds = self.fitting.folds(self.rows, self.n_folds, other)
+            found.append(replace(self, folds=folds).fit())
+        return Nuisances.average(found)
 
     def _propensities(self, used: Index) -> tuple[Floats, Stack | LevelStacks]:
         """Return P(z=1|X) of two levels, else P(z=l|X) of each, and what predicts it."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .._typing import Floats
+from .._typing import Floats, Index
 from ..tables import row_count
 from .class_shares import MeanModel
 from .learners import FittedModel, side_by_side
@@ -33,12 +33,43 @@ class Nuisances:
         Rows whose propensity lay outside the bounds.
     shares : mapping of str to tuple of float
         Per nuisance, the weight of each stacked model.
+    folds : array of int of shape (n,), optional
+        The fold of each row: its models were trained on the others. None where that is not known,
+        or the nuisances are means over several cross-fittings.
+    unclipped : array of shape (n,), optional
+        b of two levels as the models predict it, for what divides by no propensity.
     """
 
     propensity: Floats = field(repr=False)
     outcome: Floats = field(repr=False)
     n_clipped: int = 0
     shares: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    folds: Index | None = field(default=None, repr=False)
+    unclipped: Floats | None = field(default=None, repr=False)
+
+    @classmethod
+    def average(cls, several: Sequence[Nuisances]) -> Nuisances:
+        """Return the mean of cross-fittings; its models have not seen the row either."""
+        if len(several) == 1:
+            return several[0]
+        names = several[0].shares
+        shares = {name: np.mean([each.shares[name] for each in several], axis=0) for name in names}
+        unclipped = [each.unclipped for each in several if each.unclipped is not None]
+        return cls(
+            propensity=np.mean([each.propensity for each in several], axis=0),
+            outcome=np.mean([each.outcome for each in several], axis=0),
+            n_clipped=min(each.n_clipped for each in several),
+            shares={name: tuple(mean.tolist()) for name, mean in shares.items()},
+            unclipped=np.mean(unclipped, axis=0) if unclipped else None,
+        )
+
+    def take(self, rows: Index) -> Nuisances:
+        """Return those of some rows."""
+        each = {name: getattr(self, name) for name in ("folds", "unclipped")}
+        some: dict[str, Any] = {
+            name: None if values is None else values[rows] for name, values in each.items()
+        }
+        return Nuisances(self.propensity[rows], self.outcome[rows], shares=self.shares, **some)
 
     @property
     def propensities(self) -> Floats:
@@ -172,9 +203,8 @@ class NuisanceModels:
             shares[f"outcome z={level}"] = self.outcome[min(level, len(self.outcome) - 1)].shares
         if b.ndim == 1:
             outside = (b < self.clip) | (b > 1 - self.clip)
-            return Nuisances(
-                np.clip(b, self.clip, 1 - self.clip), means, int(outside.sum()), shares
-            )
+            clipped = np.clip(b, self.clip, 1 - self.clip)
+            return Nuisances(clipped, means, int(outside.sum()), shares, unclipped=b)
         least = self.clip * 2 / b.shape[1]
         clipped = LevelStacks.joined(list(np.clip(b, least, None).T))
         return Nuisances(clipped, means, int((b < least).any(axis=1).sum()), shares)

@@ -113,9 +113,9 @@ def pass_through(
         return None
     slope = _slope(lambda at: _at(equations.values, at)[2], kappa)
     refuted = equations.mean(lambda values: _at(values, kappa)[2])
-    found = Mean(kappa, -refuted.influence / slope)
+    found = Mean(kappa, -refuted.influence / slope, clusters)
     low, high = _not_refuted(equations, kappa, confidence, clusters)
-    return Estimate(kappa, found.standard_error(clusters), low, high), found
+    return Estimate(kappa, found.se, low, high), found
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,8 +111,9 @@ def _ratio(above: Mean, below: Mean, confidence: float) -> Estimate:
     log = Mean(
         float(np.log(above.value / below.value)),
         _relative(above) - _relative(below),
+        above.clusters,
     )
-    ends = Estimate.normal(log.value, log.se, confidence)
+    ends = log.interval(confidence)
     ratio = float(np.exp(log.value))
     return Estimate(ratio, ratio * log.se, float(np.exp(ends.low)), float(np.exp(ends.high)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,8 @@ class Effects(Tabular):
         if self._replicates is None:
             return left.interval(confidence)
         # the same resamples for the gap
-        draws = (resample(rows.z, seed, k) for k in range(len(self._replicates)))
+        drawn = partial(resample, rows.z, seed, clusters=rows.clusters)
+        draws = (drawn(k) for k in range(len(self._replicates)))
         gaps = [_gap(p[drawn], rows.take(drawn)).value for drawn in draws]
         se = float(np.std(gaps - self._replicates, ddof=1))
         return Estimate.normal(left.value, se, confidence)
@@ -230,7 +232,8 @@ class Effects(Tabular):
         unit = f" on y per {how['per']}" if "per" in how else ""
         return (
             f"{self._subject()}{unit} ({how['method'].replace('_', ' ')}, {how['n_rows']:,} rows, "
-            f"{how['confidence']:.0%} intervals by {how['interval']})"
+            f"{how['confidence']:.0%} intervals by {how['interval']}"
+            + (f", {how['n_clusters']:,} clusters)" if "n_clusters" in how else ")")
         )
 
     def __repr__(self) -> str:
@@ -253,4 +256,4 @@ class Effects(Tabular):
 
 
 def _gap(scores: Floats, rows: Rows) -> Mean:
-    return gap(scores, rows.z, rows.mean_one_weights)
+    return gap(scores, rows.z, rows.mean_one_weights, rows.clusters)

@@ -14,7 +14,6 @@ from ..rows import Rows
 from .balance import Balance, balance
 from .curve import EffectCurve, effect_curve
 from .estimation import estimate_effects
-from .fitting import HERE
 from .mean_field import MeanField, mean_field
 from .nuisance import CrossFit, Nuisances
 from .result import Effects
@@ -76,6 +75,7 @@ class Study:
         field = None
         if how["method"] == "doubly_robust":  # the others fit no models of the outcome
             given = {"y": rows.y, "mu0": models.outcome[:, 0], **roles}
+            given |= {"cluster": rows.clusters, "folds": models.folds}
             field = if_told(
                 "mean-field check",
                 lambda: mean_field(
@@ -122,7 +122,8 @@ def if_told(what: str, make: Callable[[], Found], missing: dict[str, str]) -> Fo
 
 def effects_of(rows: Rows, **options: Any) -> Effects:
     """Return `estimate_effects` of checked rows, the levels of z as text."""
-    found = estimate_effects(rows.X, rows.y, **_roles(rows), **_loss(rows), **options)
+    given = {**_roles(rows), **_loss(rows), "cluster": rows.clusters}
+    found = estimate_effects(rows.X, rows.y, **given, **options)
     levels, per = rows.groups.names, rows.outcome.per
     return replace(
         found,
@@ -140,12 +141,18 @@ def effects_on(
     Only the outcome models are fitted, on the folds that the propensities were fitted on.
     """
     seed, cv = options["random_state"], options["cv"]
-    other = replace(rows, outcome=outcome)
+    other = replace(rows, outcome=outcome).with_order(rows.order)
     models = {"outcome_model": outcome_model, "propensity_model": options["propensity_model"]}
     cross = CrossFit.of(other, cv=cv, clip=options["clip"], seed=seed, **models)
-    found = replace(cross, propensity=(), folds=HERE.folds(rows, cv, seed)).fit()
+    found = replace(cross, propensity=()).fit_repeatedly(options.get("repeats", 1), seed)
     shares = {**found.shares, "propensity": known.shares.get("propensity", ())}
-    nuisances = Nuisances(known.propensity, found.outcome, known.n_clipped, shares)
+    nuisances = replace(
+        found,
+        propensity=known.propensity,
+        unclipped=known.unclipped,
+        n_clipped=known.n_clipped,
+        shares=shares,
+    )
     return effects_of(other, nuisances=nuisances, outcome_model=outcome_model, **options)
 
 
@@ -157,6 +164,7 @@ def curve_of(rows: Rows, effects: Effects) -> EffectCurve:
         method=CURVE_OF[effects.settings["method"]],
         nuisances=effects.nuisances,
         confidence=effects.settings["confidence"],
+        cluster=rows.clusters,
         **_roles(rows),
     )
 

@@ -251,7 +251,7 @@ class Judge:
         known, at = self.effects.nuisances, self.places
         if not np.isfinite(known.outcome).all():
             return None
-        return known if at is None else Nuisances(known.propensity[at], known.outcome[at])
+        return known if at is None else known.take(at)
 
     def _spread(self, scores: Floats) -> Floats:
         """Return scores of all rows with the same means by group, and the same influence on them.

@@ -11,6 +11,7 @@ from .. import options
 
 @click.command("audit", short_help="Judge a model by its scores of the rows of a table.")
 @options.table_with_roles
+@options.cluster
 @click.option("--scores", required=True, metavar="MODEL/|column:NAME|FILE",
               help="A model folder, a column of FILE, or a .csv or .parquet file with the scores "
               "of its rows in their order.")  # fmt: skip
@@ -30,6 +31,7 @@ from .. import options
               show_default=True, help="Estimate effects on at most so many rows.")  # fmt: skip
 @click.option("--allow-training-rows", is_flag=True,
               help="Audit rows that the model was trained on, and say so.")  # fmt: skip
+@options.repeats
 @click.option("--no-effects", is_flag=True, help="Leave the causal part out.")
 @options.seed
 @options.jobs(1)

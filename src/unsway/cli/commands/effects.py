@@ -21,6 +21,7 @@ def parse_method(text: str) -> str:
 
 @click.command(short_help="Estimate what the sensitive column does to the target.")
 @options.table_with_roles
+@options.cluster
 @click.option("--method", type=parse_method, default="doubly-robust", show_default=True,
               metavar=f"[{'|'.join(each.replace('_', '-') for each in METHODS)}]")  # fmt: skip
 @click.option("--interval", type=click.Choice(INTERVALS),
@@ -30,6 +31,7 @@ def parse_method(text: str) -> str:
 @options.confidence
 @click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True,
               help="Folds of the cross-fitting.")  # fmt: skip
+@options.repeats
 @options.allow_separation
 @options.seed
 @options.jobs(-1)
