@@ -546,6 +546,10 @@ def test_rows_of_a_cluster_count_as_one(tmp_path):
     assert ratio == pytest.approx(3**0.5, rel=0.01)
     assert numbers["people"]["settings"]["n_clusters"] == N
     assert "person" not in json.dumps(numbers["people"]["balance"])
+    shown = run(
+        tmp_path / "many.csv", *ROLES, *DROP, "--cluster", "person", "--method", "weighting"
+    )
+    assert f"counting {N} clusters" in shown
 
 
 def test_a_cluster_that_is_the_target_or_no_column_is_refused(place):

@@ -200,7 +200,7 @@ def compare(
         As in `audit`.
     y_pred : mapping of str to column
         Each model's probabilities by its name; the first is the reference.
-    sensitive_features, X, threshold, favourable, margin, sample_weight, groups
+    sensitive_features, X, threshold, favourable, margin, sample_weight, cluster, groups
         As in `audit`.
     n_bootstrap, confidence
         As in `audit`. Without resamples, only the direct effect left has intervals.

@@ -150,7 +150,8 @@ def _show_effects(found: Effects, names: TrainingRoles) -> None:
         f"z = 1 is {high} ({sizes[1]:,} rows), z = 0 is {low} ({sizes[0]:,} rows); differences are "
         f"z = 1 minus z = 0.\nMethod: {method}, {how['cv']} folds; low and high bound a "
         f"{100 * how['confidence']:g}% interval by {how['interval']}"
-        + (f" of {replicates:,} replicates.\n" if replicates else ".\n")
+        + (f" of {replicates:,} replicates" if replicates else "")
+        + (f", counting {how['n_clusters']:,} clusters.\n" if "n_clusters" in how else ".\n")
     )
 
 
