@@ -106,3 +106,29 @@ def test_bad_flags_are_refused(people, tmp_path, flags, message):
 def test_a_comparison_is_cut_off_a_name():
     assert split_sensitive("age<25", ["age", "sex"]) == ("age", "<25")
     assert split_sensitive("a>b>=2", ["a>b"]) == ("a>b", ">=2")
+
+
+def test_an_audit_has_a_row_for_each_level(people, tmp_path):
+    fit(people, tmp_path / "m", "--sensitive", "race", "--engine", "logistic", "--drop", "test")
+    files = {name: tmp_path / f"audit.{name}" for name in ("html", "json", "csv")}
+    arguments = ["audit", people, *ROLES, "--sensitive", "race", "--scores", tmp_path / "m"]
+    arguments += ["--allow-training-rows", "--json", files["json"], "--csv", files["csv"]]
+    result = CliRunner().invoke(app, [str(each) for each in [*arguments, "-o", files["html"]]])
+    assert result.exit_code == 0, result.exception
+    read = json.loads(files["json"].read_text("utf-8"))
+    assert [each["level"] for each in read["groups"]] == ["White", "Asian", "Black", "Other"]
+    assert read["direct_effect_left"]["spread"]["estimate"] >= 0
+    page = files["html"].read_text("utf-8")
+    for text in ("What the covariates do not explain", "Black", "Overlap", "AUC"):
+        assert text in page
+    assert "Audit of 1,200 rows by 4 levels of race" in result.stdout
+    assert files["csv"].read_text("utf-8").startswith("level,rows,")
+
+
+@pytest.mark.parametrize("flag", [("--favourable", "1"), ("--selection-rate", "0.3")])
+def test_an_audit_by_levels_refuses_flags_of_two(people, tmp_path, flag):
+    scores = tmp_path / "scores.csv"
+    scores.write_text("score\n" + "0.5\n" * N, "utf-8")
+    arguments = ["audit", people, *ROLES, "--sensitive", "race", "--scores", scores, *flag]
+    with pytest.raises(ValueError, match=f"{flag[0]} needs two sensitive levels"):
+        raise CliRunner().invoke(app, [str(each) for each in arguments]).exception

@@ -11,12 +11,14 @@ import click
 
 from .._typing import Floats
 from ..auditing.audits import Audit, audit
+from ..auditing.level_audit import LevelAudit, audit_levels
 from ..auditing.training_rows import TrainingRows, check_training_rows
 from ..extras import load
 from ..files import write_atomically
 from ..models.folder import TrainingRoles, load_model
 from ..models.saved_model import SavedModel
 from ..report import write_audit_report
+from ..report.level_report import write_level_report
 from ..rows import Rows
 from .console import note, say, steps
 from .flags import check_column, drop_missing, take_roles
@@ -111,11 +113,15 @@ def audit_command(
             file, flags, sources, allow_training_rows=allow_training_rows
         )
         progress.next("Auditing")
-        found = judge(
-            rows, roles, columns, effects=not no_effects, n_bootstrap=n_bootstrap,
-            progress=lambda *_: progress.next("Measuring resampled rows"), **settings,
-        )  # fmt: skip
-        found = replace(found, training_rows=trained)
+        found: Audit | LevelAudit
+        if rows.groups.two:
+            found = judge(
+                rows, roles, columns, effects=not no_effects, n_bootstrap=n_bootstrap,
+                progress=lambda *_: progress.next("Measuring resampled rows"), **settings,
+            )  # fmt: skip
+            found = replace(found, training_rows=trained)
+        else:
+            found = judge_levels(rows, columns, effects=not no_effects, **settings)
         progress.advance()
         write(found, output, json_file, csv_file)
     if not quiet:
@@ -183,6 +189,29 @@ def judge(
     return replace(found, classes=classes, settings={**found.settings, **said})
 
 
+def judge_levels(
+    rows: Rows, columns: list[Floats], *, effects: bool, threshold: Sequence[float],
+    confidence: float = 0.95, random_state: int = 0, **others: Any,
+) -> LevelAudit:  # fmt: skip
+    """Return the audit of a column of scores by the levels of a column with several of them."""
+    if len(columns) > 1:
+        raise ValueError("--baseline compares models of two levels; audit the baseline by itself")
+    refused = [name for name in ("selection_rate", "favourable") if others.get(name)]
+    if refused:
+        flag = refused[0].replace("_", "-")
+        raise ValueError(f"--{flag} needs two sensitive levels; choose them with --only A,B")
+    return audit_levels(
+        rows.y.astype(int),
+        columns[0],
+        sensitive_features=rows.groups,
+        X=rows.X if effects else None,
+        sample_weight=rows.weights,
+        threshold=list(threshold),
+        confidence=confidence,
+        random_state=random_state,
+    )
+
+
 def favourable_class(text: str, names: TrainingRoles, rows: Rows) -> int:
     """Return the class, 0 or 1, of the value of the target that is good for a person."""
     known = [str(name) for name in rows.outcome.names]
@@ -195,11 +224,16 @@ def favourable_class(text: str, names: TrainingRoles, rows: Rows) -> int:
     )
 
 
-def write(found: Audit, output: Path | None, json_file: Path | None, csv_file: Path | None) -> None:
+def write(
+    found: Audit | LevelAudit, output: Path | None, json_file: Path | None, csv_file: Path | None
+) -> None:
     """Write the outputs that were asked for, each atomically."""
     if json_file is not None:
         write_atomically(json_file, found.to_json())
     if csv_file is not None:
-        write_atomically(csv_file, found.metrics.table.to_csv())
-    if output is not None:
+        table = found.table if isinstance(found, LevelAudit) else found.metrics.table
+        write_atomically(csv_file, table.to_csv())
+    if output is not None and isinstance(found, LevelAudit):
+        write_level_report(found, output)
+    elif output is not None:
         write_audit_report(found, output)

@@ -1,0 +1,217 @@
+"""Effects and direct effect left of a sensitive attribute with several levels."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from unsway import Grouping, audit_levels, level_effects
+from unsway.effects.level_left import LevelsLeft
+from unsway.effects.nuisance import Nuisances
+
+LINEAR = {"outcome_model": LogisticRegression(), "propensity_model": LogisticRegression()}
+
+
+class World:
+    """Three levels with shares of about 55, 30 and 15 %, whose truth is known."""
+
+    def __init__(self, n=4_000, seed=0):
+        rng = np.random.default_rng([seed, 11])
+        self.X = rng.normal(size=(n, 2))
+        odds = np.log([0.55, 0.3, 0.15]) + self.X @ [[0, 0.6, -0.4], [0, -0.3, 0.6]]
+        self.b = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+        self.codes = (self.b.cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1).clip(0, 2)
+        self.mu = expit(0.8 * self.X[:, [0]] + [[0, -0.8, 0.9]])
+        self.fair = self.mu.mean(axis=1)
+        self.y = (rng.random(n) < self.mu[np.arange(n), self.codes]).astype(int)
+        self.z = np.array(["a", "b", "c"])[self.codes]
+
+    def known(self):
+        return Nuisances(self.b, self.mu)
+
+    def effects(self, **given):
+        settings = {"nuisances": self.known(), **given}
+        return level_effects(self.X, self.y, sensitive_features=self.z, **settings)
+
+    def left(self, score):
+        """Return the true direct effect left of each level, over infinitely many labels."""
+        apart = np.array([(score - self.fair)[self.codes == k].mean() for k in range(3)])
+        return apart - apart.mean()
+
+
+@pytest.fixture(scope="module")
+def world():
+    return World()
+
+
+@pytest.fixture(scope="module")
+def found(world):
+    return world.effects()
+
+
+def test_each_level_is_compared_with_the_reference(world, found):
+    assert found.levels == ("a", "b", "c")
+    assert list(found.pairs) == ["b", "c"]
+    for code, level in ((1, "b"), (2, "c")):
+        both = (world.codes == 0) | (world.codes == code)
+        truth = (world.mu[:, code] - world.mu[:, 0])[both].mean()
+        direct = found.pairs[level]["direct_everyone"]
+        assert direct.low < truth < direct.high
+        gap = world.y[world.codes == code].mean() - world.y[world.codes == 0].mean()
+        assert found.pairs[level]["total"].estimate == pytest.approx(gap)
+
+
+def test_the_intervals_of_several_levels_are_wider_than_those_of_one(found):
+    for effects in found.pairs.values():
+        for each in effects.values():
+            assert each.high - each.low > 2 * 1.97 * each.se
+
+
+def test_fair_means_are_those_of_the_truth(world, found):
+    for code in range(3):
+        truth = world.fair[world.codes == code].mean()
+        each = found.fair_means[code]
+        assert each.low < truth < each.high
+
+
+@pytest.mark.parametrize("wrong", ["outcome", "propensity"])
+def test_one_of_both_models_may_be_wrong(wrong):
+    world = World(40_000, 3)
+    flat = np.full_like(world.mu, world.y.mean())
+    shares = np.bincount(world.codes) / len(world.y)
+    nuisances = {
+        "outcome": Nuisances(world.b, flat),
+        "propensity": Nuisances(np.tile(shares, (len(world.y), 1)), world.mu),
+    }[wrong]
+    fair = world.effects(nuisances=nuisances).fair_means
+    for code in range(3):
+        assert fair[code].estimate == pytest.approx(
+            world.fair[world.codes == code].mean(), abs=0.02
+        )
+
+
+def test_a_fair_score_holds_nothing_and_a_blind_one_something(world, found):
+    fair = found.direct_effect_left(world.fair)
+    assert fair.spread.low == 0
+    assert all(each.low < 0 < each.high for each in fair.left)
+    own = found.direct_effect_left(world.mu[np.arange(len(world.y)), world.codes])
+    assert own.spread.low > 0.1
+    assert (own.highest, own.lowest) == ("c", "b")
+
+
+def test_what_is_left_is_that_of_the_truth(world, found):
+    score = (world.b * world.mu).sum(axis=1)  # a blind model
+    left = found.direct_effect_left(score)
+    for each, truth in zip(left.left, world.left(score), strict=True):
+        assert each.low < truth < each.high
+    assert sum(each.estimate for each in left.left) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_spread_is_the_largest_difference(world, found):
+    left = found.direct_effect_left(world.y)
+    values = [each.estimate for each in left.left]
+    assert left.spread.estimate == pytest.approx(max(values) - min(values))
+    assert left.spread.low <= left.spread.estimate <= left.spread.high
+
+
+def test_of_two_levels_it_is_the_effect_left_of_two():
+    """With equal weights the spread is |gap(p) − explained|."""
+    world = World(2_000, 5)
+    z = (world.codes > 0).astype(int)
+    b = 1 - world.b[:, 0]
+    mu = np.column_stack([world.mu[:, 0], world.mu[:, 1]])
+    from unsway import estimate_effects
+
+    nuisances = Nuisances(b, mu)
+    given = {"sensitive_features": z, "nuisances": nuisances}
+    two = estimate_effects(world.X, world.y, **given, max_extreme_share=1)
+    several = level_effects(world.X, world.y, **given)
+    expected = two.direct_effect_left(world.fair)
+    found = several.direct_effect_left(world.fair).spread
+    assert found.estimate == pytest.approx(abs(expected.estimate), abs=1e-10)
+    assert found.se == pytest.approx(expected.se, rel=0.1)
+
+
+def test_the_order_and_names_of_levels_change_nothing(world, found):
+    z = np.array(["x", "w", "v"])[world.codes]
+    order = [0, 2, 1]  # the reference, then the others as they are sorted
+    nuisances = Nuisances(world.b[:, order], world.mu[:, order])
+    other = level_effects(world.X, world.y, sensitive_features=z, nuisances=nuisances)
+    first, second = (each.direct_effect_left(world.y) for each in (found, other))
+    assert first.spread.estimate == pytest.approx(second.spread.estimate, abs=1e-12)
+    for effect in ("total", "explained"):
+        assert found.pairs["b"][effect].estimate == pytest.approx(
+            other.pairs["w"][effect].estimate, abs=1e-12
+        )
+
+
+def test_the_level_that_overlaps_least_is_named(found):
+    name, worst = found.worst_overlap
+    assert worst.share_outside == max(each.share_outside for each in found.overlaps.values())
+    assert name in repr(found)
+
+
+def test_a_frame_has_a_row_for_each_level_and_effect(found):
+    frame = found.to_frame()
+    assert len(frame) == 2 * 8
+    assert set(frame["reference"]) == {"a"}
+    left = found.direct_effect_left(np.zeros(4_000)).to_frame()
+    assert left["level"].tolist() == ["a", "b", "c"]
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_nuisances_of_other_levels_are_refused(world):
+    with pytest.raises(ValueError, match="nuisances are not those of the 4000 rows"):
+        world.effects(nuisances=Nuisances(world.b[:, 1], world.mu[:, :2]))
+
+
+def test_left_of_hand_made_means():
+    influence = np.array([[1.0, -1.0], [0.0, 0.0], [-1.0, 1.0]])
+    from unsway.effects.influence import Mean
+
+    means = [Mean(value, row) for value, row in zip((0.3, 0.1, 0.2), influence, strict=True)]
+    found = LevelsLeft.of(means, (1 / 3, 1 / 3, 1 / 3), ("a", "b", "c"), 0.95)
+    assert [each.estimate for each in found.left] == pytest.approx([0.1, -0.1, 0.0])
+    assert (found.highest, found.lowest) == ("a", "b")
+
+
+# --- the audit -----------------------------------------------------------------------------------
+
+
+def test_an_audit_has_a_row_for_each_level(world):
+    score = (world.b * world.mu).sum(axis=1)
+    report = audit_levels(world.y, score, sensitive_features=world.z, X=world.X, **LINEAR)
+    frame = report.to_frame()
+    assert frame["level"].tolist() == ["a", "b", "c"]
+    assert frame["rows"].sum() == 4_000
+    assert frame["mean_score"][1] == pytest.approx(score[world.codes == 1].mean())
+    read = json.loads(report.to_json())
+    assert [each["level"] for each in read["groups"]] == ["a", "b", "c"]
+    assert "'c' scores" in report.verdict
+    for name in ("auc", "selection_rate", "left"):
+        assert name in report.to_text()
+
+
+def test_an_audit_without_covariates_says_what_is_missing(world):
+    report = audit_levels(world.y, world.fair, sensitive_features=world.z)
+    assert report.left is None
+    assert "X was not given" in report.verdict
+
+
+def test_levels_of_few_rows_are_marked_and_kept(world):
+    z = world.z.astype(object)
+    z[:60] = "rare"
+    report = audit_levels(world.y, world.fair, sensitive_features=z, X=world.X, **LINEAR)
+    frame = report.to_frame()
+    assert frame["few_rows"][frame["level"].tolist().index("rare")]
+    assert "Few rows" in report.verdict
+    assert "rare *" in report.to_text()
+
+
+def test_an_audit_takes_a_specification(world):
+    report = audit_levels(
+        world.y, world.fair, sensitive_features=world.z, groups=Grouping(reference="c")
+    )
+    assert report.levels[0] == "c"
