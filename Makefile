@@ -54,6 +54,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/verdict.py --page
 	$(BIN)/python benchmarks/frontier.py
 	$(BIN)/python benchmarks/known_truth.py
+	$(BIN)/python benchmarks/levels.py
 	$(BIN)/python benchmarks/partly_known.py
 	$(BIN)/python benchmarks/outcomes.py
 	$(BIN)/python benchmarks/outcome_rounds.py

@@ -11,8 +11,18 @@ from .._typing import Floats, Index, Reduce
 from ..folds import fold_numbers
 from ..rows import Rows
 from ..tables import CodedTable, columns
-from .learners import FittedModel, Learner, learners_from, pooled_learners, reads_bins
+from .learners import (
+    FittedModel,
+    Learner,
+    ScikitLearner,
+    learners_from,
+    pooled_learners,
+    reads_bins,
+)
 from .propensity import Propensity
+
+#: Trees of scikit-learn's gradient boosting, and fewest of the propensity of one of many levels.
+DEFAULT_TREES, MIN_LEVEL_TREES = 100, 20
 
 
 class Fitting:
@@ -33,11 +43,20 @@ class Fitting:
         """Take note of the rows to train on, coded as the final model's engine reads them."""
 
     def learners(self, rows: Rows, models: Any, *, binary: bool, role: str) -> tuple[Learner, ...]:
-        """Return a user's model, or several to be stacked; None gives the default."""
+        """Return a user's model, or several to be stacked; None gives the default.
+
+        The propensities of several levels have about as many trees together as those of two.
+        """
         loss = None if binary else rows.outcome.loss
-        return learners_from(
+        found = learners_from(
             models, rows.X, binary=binary, role=role, loss=loss, bins=reads_bins(rows)
         )
+        if models is None and role == "propensity_model" and not rows.groups.two:
+            most = max(MIN_LEVEL_TREES, round(2 * DEFAULT_TREES / rows.groups.n_levels))
+            trees = found[0]
+            if isinstance(trees, ScikitLearner):
+                trees.model.set_params(max_iter=most)
+        return found
 
     def pooled_learners(self, rows: Rows) -> tuple[Learner, ...]:
         """Return the default outcome models of all groups together; empty where there are none."""

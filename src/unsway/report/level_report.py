@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..auditing.level_audit import LevelAudit
+from ..effects import Estimate
 from ..files import check_writable, write_atomically
-from ..svg import Interval, intervals
 from .html import Block, Facts, Figure, Headline, KeyNumber, Page, Section, Table, Text
 from .words import count, distinct, estimate, percent, shown
 
@@ -57,7 +58,7 @@ def _headline(audit: LevelAudit) -> Headline:
     found = left.spread.low > 0
     return Headline(
         "caution",
-        "Levels differ beyond the covariates" if found else "No difference told from chance",
+        "Levels differ beyond the covariates" if found else "These rows cannot tell",
         audit.verdict,
         "Train with fair targets, or look at the covariates of the two levels named."
         if found
@@ -103,15 +104,13 @@ _LEAD = (
 def _left(audit: LevelAudit, names: Sequence[str]) -> list[Block]:
     left = audit.left
     assert left is not None  # noqa: S101
-    lines = [
-        Interval(label=name, estimate=100 * each.estimate, low=100 * each.low, high=100 * each.high)
-        for name, each in zip(names, left.left, strict=True)
-    ]
-    told = "; ".join(f"{each.label} {each.estimate:+.1f}" for each in lines)
+    told = "; ".join(
+        f"{name} {100 * each.estimate:+.1f}" for name, each in zip(names, left.left, strict=True)
+    )
     figure = Figure(
         "Direct effect left by level, in points, with simultaneous intervals.",
         f"Points by level: {told}.",
-        intervals(lines, title="Direct effect left by level, in points"),
+        draw_levels(names, left.left),
     )
     table = Table(
         "Direct effect left by level, in points",
@@ -119,6 +118,46 @@ def _left(audit: LevelAudit, names: Sequence[str]) -> list[Block]:
         [(name, estimate(each.to_dict())) for name, each in zip(names, left.left, strict=True)],
     )
     return [figure, table]
+
+
+def draw_levels(names: Sequence[str], left: Sequence[Estimate]) -> str:
+    """Return estimates with their intervals as SVG, one level below the other, around 0.
+
+    Colours are those of the text, so that it is read in light and in dark.
+    """
+    width, step, start, end = 720, 30, 230, 690
+    ends = [100 * number for each in left for number in (each.low, each.high, 0.0)]
+    low, high = min(ends), max(ends)
+    scale = (end - start) / ((high - low) or 1.0)
+    height = step * len(names) + 30
+
+    def place(points: float) -> str:
+        return f"{start + (points - low) * scale:.1f}"
+
+    zero = place(0.0)
+    parts = [
+        f'<line x1="{zero}" y1="4" x2="{zero}" y2="{height - 24}" stroke="currentColor" '
+        'stroke-opacity="0.4"/>'
+    ]
+    for row, (name, each) in enumerate(zip(names, left, strict=True)):
+        y = step * (row + 0.5) + 2
+        a, b, middle = (place(100 * value) for value in (each.low, each.high, each.estimate))
+        parts.append(
+            f'<text x="{start - 14}" y="{y + 4:.0f}" text-anchor="end" font-size="13" '
+            f'fill="currentColor">{escape(shown(name, 28))}</text>'
+            f'<line x1="{a}" y1="{y:.0f}" x2="{b}" y2="{y:.0f}" stroke="currentColor" '
+            'stroke-width="1.5"/>'
+            f'<circle cx="{middle}" cy="{y:.0f}" r="4" fill="currentColor"/>'
+        )
+    parts += [
+        f'<text x="{place(value)}" y="{height - 8}" text-anchor="middle" font-size="12" '
+        f'fill="currentColor">{value:+.1f}</text>'
+        for value in (low, 0.0, high)
+    ]
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="100%" role="img" '
+        f'aria-label="Direct effect left by level">{"".join(parts)}</svg>'
+    )
 
 
 def _levels(audit: LevelAudit, names: Sequence[str]) -> Table:
