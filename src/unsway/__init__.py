@@ -75,6 +75,7 @@ _HOMES = {
     "FairLoss": "models.torch",
     "FairTargetClassifier": "models.fair_target",
     "FairTargetRegressor": "models.wrapped_numbers",
+    "fair_pure_premium": "models.pure_premium",
     "FairTorchClassifier": "models.torch",
     "FairTorchRegressor": "models.torch",
     "FairXGBClassifier": "models.xgboost",

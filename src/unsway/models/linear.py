@@ -99,6 +99,12 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
     statistics_ : dict of str to float
         The penalty's statistics of the training predictions, by name.
 
+    Notes
+    -----
+    The product of a fair model of the number of claims and one of their amounts is no fair pure
+    premium: it leaves out that both move with z. Train on the pure premium (``loss="tweedie"``), or
+    see `fair_pure_premium`.
+
     References
     ----------
     Lindholm, Richman, Tsanakas & Wüthrich (2022), "Discrimination-free insurance pricing", ASTIN

@@ -152,13 +152,17 @@ def fit_levels(model: Any, inner: Any, rows: Rows, stated: tuple[float, float] |
 
 def average_levels(model: Any, X: Any, predict: Callable[[Any, Any], Floats]) -> Floats:
     """Return what the models of both levels predict for each row, averaged by their weights."""
+    by_level = predict_levels(model, X, predict)
+    return model.weights_[0] * by_level[0] + model.weights_[1] * by_level[1]
+
+
+def predict_levels(model: Any, X: Any, predict: Callable[[Any, Any], Floats]) -> list[Floats]:
+    """Return what the models of both levels predict for each row, level by level."""
     check_is_fitted(model)
     X = read_table(model, X, reset=False)
     if hasattr(model, "estimator_"):
-        by_level = [predict(model.estimator_, all_rows(X, z)) for z in (0, 1)]
-    else:
-        by_level = [predict(inner, X) for inner in model.estimators_]
-    return model.weights_[0] * by_level[0] + model.weights_[1] * by_level[1]
+        return [predict(model.estimator_, all_rows(X, z)) for z in (0, 1)]
+    return [predict(inner, X) for inner in model.estimators_]
 
 
 def check_pair(weights: Any) -> tuple[float, float] | None:

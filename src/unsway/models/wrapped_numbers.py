@@ -18,7 +18,7 @@ from ..grouping import Grouping
 from ..outcome import number_loss
 from ..rows import Rows
 from .fair_target import fair_target_of
-from .marginalized import LEARNERS, average_levels, check_pair, fit_levels
+from .marginalized import LEARNERS, average_levels, check_pair, fit_levels, predict_levels
 from .regression import (
     balance_of_means,
     check_rebalance,
@@ -318,6 +318,13 @@ class MarginalizedRegressor(WrappedRegressor):
 
     def _means(self, X: Any) -> Floats:
         return average_levels(self, X, predicted_mean)
+
+    def level_means(self, X: Any) -> Floats:
+        """Return the mean of each row in each level of z, two columns, before they are averaged.
+
+        They are not brought to the total.
+        """
+        return np.column_stack(predict_levels(self, X, predicted_mean))
 
 
 def inner_regressor(estimator: Any, loss: Loss, sample_weight: Any = None) -> Any:

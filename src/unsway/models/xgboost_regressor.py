@@ -53,6 +53,12 @@ class FairXGBRegressor(BoostedRegressor):
     params_, best_iteration_, n_rounds_, evals_result_, strength_, sensitive_levels_
         As in `FairXGBClassifier`; losses are those of y in units of its mean, or less its mean.
 
+    Notes
+    -----
+    The product of a fair model of the number of claims and one of their amounts is no fair pure
+    premium: it leaves out that both move with z. Train on the pure premium (``loss="tweedie"``), or
+    see `fair_pure_premium`.
+
     References
     ----------
     Lindholm, Richman, Tsanakas & Wüthrich (2022), "Discrimination-free insurance pricing", ASTIN
