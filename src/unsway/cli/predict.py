@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Floats
 from ..extras import load
 from ..models.folder import load_model
+from ..models.reasons import reasons as find_reasons
 from ..models.saved_model import SavedModel
 from .console import note, say, steps
 from .covariates import notes_of
@@ -29,7 +30,8 @@ from .table_files import (
 
 def predict(
     model: Path, file: Path, output: Path, column: str, keep: tuple[str, ...], quiet: bool,
-    exposure: str | None = None,
+    exposure: str | None = None, reasons: int | None = None, reference: Path | None = None,
+    never_name: tuple[str, ...] = (), approve: str = "high",
     **written: str | None,
 ) -> None:  # fmt: skip
     """Score the rows of a CSV or Parquet FILE with the MODEL folder.
@@ -39,6 +41,8 @@ def predict(
     +, -, @, a tab or a carriage return and is no number) gets an apostrophe before it.
     """
     check_suffix(output)
+    if reasons is None and (reference is not None or never_name):
+        raise ValueError("--reference and --never-name are for reasons; give --reasons K too")
     with places([output], file), steps(3, f"Reading {file.name}", quiet=quiet) as progress:
         saved = load_model(model)
         reading = Reading(**written)
@@ -49,9 +53,15 @@ def predict(
         progress.next("Scoring")
         scores, notes = predict_table(saved, table)
         scores = for_column(saved, scores, table, exposure)
+        as_written = read_text(file, kept, reading) if kept else None
+        result = _with_scores(as_written, column, scores)
+        if reasons is not None:
+            hidden = split_columns(never_name, table.column_names, "--never-name")
+            others = None if reference is None else _reference(saved, reference, reading)
+            given = {"reference": others, "never_name": hidden, "approve": approve}
+            result = _with_reasons(result, saved, model_columns(saved, table), reasons, given)
         progress.next("Writing the scores")
-        result = read_text(file, kept, reading) if kept else None
-        write_table(output, _with_scores(result, column, scores))
+        write_table(output, result)
         progress.advance()
     if not quiet:
         if notes_of(table).get("form"):
@@ -109,6 +119,27 @@ def for_column(model: SavedModel, scores: Floats, table: Any, exposure: str | No
     if missing:
         raise ValueError(f"--exposure: column {exposure!r} has {missing:,} rows without one")
     return scores * exposure_column(values, exposure)
+
+
+def _reference(model: SavedModel, file: Path, reading: Reading) -> Any:
+    """Return the rows that reasons are compared with."""
+    return model_columns(model, read_table(file, as_text=text_columns(model), reading=reading))
+
+
+def _with_reasons(result: Any, model: SavedModel, table: Any, k: int, given: dict[str, Any]) -> Any:
+    """Return the scores with the reasons of each row and their points beside them."""
+    pyarrow = load("pyarrow", "cli")
+    found = find_reasons(model, table, k, **given)
+    for rank in range(k):
+        for title, values in (
+            (f"reason_{rank + 1}", found.names), (f"reason_{rank + 1}_points", found.points)
+        ):  # fmt: skip
+            if title in result.column_names:
+                raise ValueError(f"--keep {title!r} has the name of a column of reasons")
+            column = [row[rank] if rank < len(row) else None for row in values]
+            kind = pyarrow.float64() if title.endswith("points") else pyarrow.string()
+            result = result.append_column(title, pyarrow.array(column, kind))
+    return result
 
 
 def _with_scores(kept: Any, column: str, scores: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -60,6 +61,8 @@ class LinearProblem:
         Weight of the squared norm; the intercept is free.
     fit_intercept : bool, default=True
         Whether c is fitted or 0.
+    signs : array of shape (p,), optional
+        1 for a weight of at least 0, -1 for one of at most 0, 0 for any.
 
     Notes
     -----
@@ -72,6 +75,7 @@ class LinearProblem:
     X: Any
     l2: float = 0.0
     fit_intercept: bool = True
+    signs: Floats | None = None
 
     def minimize(
         self, start: Floats | None = None, *, tol: float = 1e-6, max_iter: int = 100
@@ -80,6 +84,11 @@ class LinearProblem:
 
         Where the Hessian is indefinite, the rows that make it so are left out of it.
         """
+        if self.signs is not None:
+            from .sign_constraints import minimize_with_signs
+
+            with threadpool_limits(1, user_api="blas"):
+                return minimize_with_signs(self, self.signs, start, tol=tol, max_iter=max_iter)
         with np.errstate(over="ignore", invalid="ignore"):  # too long a step, which is shortened
             if self.X.shape[1] > _SMALL_COLUMNS:
                 return self._minimize(start, tol, max_iter)
@@ -92,7 +101,7 @@ class LinearProblem:
         margin = self.columns.margin(weights)
         expansion = self.objective.expand(margin)
         for iteration in range(max_iter + 1):
-            gradient = self._gradient(expansion, weights)
+            gradient = self.gradient(expansion, weights)
             size = float(abs(gradient).max())
             if (
                 size <= tol
@@ -133,8 +142,13 @@ class LinearProblem:
         """The second derivative of ½·l2·‖w‖²; 1 for an intercept that is not fitted."""
         return np.append(self.l2 / self.columns.scale**2, 0.0 if self.fit_intercept else 1.0)
 
-    def _value(self, losses: Losses, weights: Floats) -> float:
+    def value(self, losses: Losses, weights: Floats) -> float:
+        """Return the objective with the squared weights."""
         return losses.whole(self.objective.strength) + float(self._ridge @ weights**2) / 2
+
+    def falls_without_end(self, expansion: Expansion, margin: Floats) -> bool:
+        """Return whether the objective has been seen to have no minimum."""
+        return self._falls_without_end(expansion.losses, margin)
 
     def _falls_without_end(self, losses: Losses, margin: Floats) -> bool:
         """Return whether the objective has been seen to have no minimum.
@@ -147,7 +161,8 @@ class LinearProblem:
         target = self.objective.shifted_target()
         return self.objective.loss.falls_without_end(value, margin, target)
 
-    def _gradient(self, expansion: Expansion, weights: Floats) -> Floats:
+    def gradient(self, expansion: Expansion, weights: Floats) -> Floats:
+        """Return the gradient in the coordinates of `columns`."""
         slope = self.columns.pull_back(expansion.gradient) / self.objective.total_weight
         return slope + self._ridge * weights
 
@@ -158,15 +173,15 @@ class LinearProblem:
 
         The margin is moved in place and ends where the step ends.
         """
-        value, change = self._value(losses, weights), self.columns.margin(direction)
-        step = self._longest(change)
+        value, change = self.value(losses, weights), self.columns.margin(direction)
+        step = longest_step(self.objective, change)
         rounding = 4 * np.finfo(float).eps * abs(value)
         margin += step * change
         del change
         while step >= _SMALLEST_STEP:
             expansion = self.objective.expand(margin)
             target = value + _SUFFICIENT_DECREASE * step * slope + rounding
-            if self._value(expansion.losses, weights + step * direction) <= target:
+            if self.value(expansion.losses, weights + step * direction) <= target:
                 return step, expansion
             del expansion
             step /= 2
@@ -174,32 +189,36 @@ class LinearProblem:
         margin -= self.columns.margin(step * direction)
         return 0.0, self.objective.expand(margin)
 
-    def _longest(self, change: Floats) -> float:
-        """Return the step to try first: a whole one, unless it moves a margin further than allowed.
-
-        Fair targets may average below 0 somewhere, where whole steps would go ever faster.
-        """
-        if self.objective.shift is None or not np.isfinite(self.objective.loss.largest_step):
-            return 1.0
-        return min(1.0, _MARGIN_STEPS * self.objective.loss.largest_step / float(abs(change).max()))
-
     def _direction(self, expansion: Expansion, gradient: Floats) -> Floats:
         """Return the Newton direction."""
-        total = self.objective.total_weight
+        factor = self._factor(expansion)
+        if self.X.shape[1] > MAX_DENSE_COLUMNS:
+            rows = _positive_rows(expansion) / self.objective.total_weight
+            return self._conjugate_gradients(rows, factor, gradient)
+        for hessian in self._hessians(expansion, factor):
+            direction = solve_semidefinite(hessian, -gradient)
+            if direction is not None:
+                return direction
+        return -gradient
+
+    def hessians(self, expansion: Expansion) -> Iterator[Floats]:
+        """Yield the exact Hessian, and then what is positive of it."""
+        return self._hessians(expansion, self._factor(expansion))
+
+    def _factor(self, expansion: Expansion) -> Floats:
+        """Return the low-rank part of the Hessian as F·Fᵀ."""
         statistics = self.objective.penalty.matrix.T
         pulled = [self.columns.pull_back(expansion.density * column) for column in statistics]
-        stiffness = on_host(expansion.stiffness)
-        factor = np.reshape(pulled, (-1, len(gradient))).T * np.sqrt(stiffness / total)
-        if self.X.shape[1] > MAX_DENSE_COLUMNS:
-            return self._conjugate_gradients(_positive_rows(expansion) / total, factor, gradient)
+        scaled = np.sqrt(on_host(expansion.stiffness) / self.objective.total_weight)
+        factor = np.reshape(pulled, (-1, self.X.shape[1] + 1)).T * scaled
+        return np.asarray(factor)
+
+    def _hessians(self, expansion: Expansion, factor: Floats) -> Iterator[Floats]:
+        total = self.objective.total_weight
         shared = factor @ factor.T + np.diag(self._ridge)
         rows = expansion.utility_curvature + expansion.bend
-        exact = self.columns.weighted_square(rows) / total + shared
-        direction = solve_semidefinite(exact, -gradient)
-        if direction is None:
-            positive = self.columns.weighted_square(_positive_rows(expansion)) / total + shared
-            direction = solve_semidefinite(positive, -gradient)
-        return -gradient if direction is None else direction
+        yield self.columns.weighted_square(rows) / total + shared
+        yield self.columns.weighted_square(_positive_rows(expansion)) / total + shared
 
     def _conjugate_gradients(self, rows: Floats, factor: Floats, gradient: Floats) -> Floats:
         """Return an inexact Newton direction from products with the Hessian's positive part."""
@@ -212,6 +231,17 @@ class LinearProblem:
         accuracy = min(0.1, float(np.sqrt(abs(gradient).max())))
         direction, _ = cg(operator, -gradient, rtol=accuracy, maxiter=200)
         return np.asarray(direction)
+
+
+def longest_step(objective: Objective, change: Floats) -> float:
+    """Return the step to try first: a whole one, unless it moves a margin further than allowed.
+
+    Fair targets may average below 0 somewhere, where whole steps would go ever faster.
+    """
+    furthest = float(abs(change).max())
+    if objective.shift is None or not np.isfinite(objective.loss.largest_step) or furthest == 0:
+        return 1.0
+    return min(1.0, _MARGIN_STEPS * objective.loss.largest_step / furthest)
 
 
 def _positive_rows(expansion: Expansion) -> Floats:

@@ -265,6 +265,9 @@ class Engine(Protocol):
     def margin(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> Any:
         """Return a finished model's margin, on the device of the rows."""
 
+    def contributions(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> Any:
+        """Return what each column adds to a finished model's margin, and last its baseline."""
+
     def gains(self, booster: Any, n_features: int) -> Floats:
         """Return what the splits on each column gained."""
 

@@ -123,6 +123,8 @@ def save_model(
     }
     if len(getattr(model, "classes_", ())) > 2:
         card["classes"] = list(map(str, model.classes_))
+    if engine == Linear.name and hasattr(model, "column_means_"):
+        card["column_means"] = model.column_means_.tolist()  # what reasons are compared with
     if loss_of(model) is not None:
         card["outcome"] = _outcome_of(model, card["roles"])
     text = json.dumps(with_checksum(card), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -207,6 +207,11 @@ class LightGBM(Engine):
         threads = {} if n_jobs is None else {"num_threads": n_jobs}
         return np.asarray(booster.predict(table.matrix, raw_score=True, **threads))
 
+    def contributions(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> Any:
+        """Return LightGBM's Shapley values of the trees."""
+        threads = {} if n_jobs is None else {"num_threads": n_jobs}
+        return booster.predict(table.matrix, pred_contrib=True, **threads)
+
     def gains(self, booster: Any, n_features: int) -> NDArray[np.float64]:
         """Return what the splits on each column gained."""
         return np.asarray(booster.feature_importance("gain"), dtype=np.float64)

@@ -28,6 +28,7 @@ from .labels import criterion_of, takes_classes
 from .margins import class_probabilities, likelier_class
 from .plain import to_sklearn
 from .row_fingerprint import share_trained_on
+from .signs import read_signs
 from .summary import summary
 from .training import fit_for, read_rows, refit, strength_of
 
@@ -74,6 +75,9 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         Newton steps at most.
     warm_start : bool
         Start from the previous fit's coefficients.
+    monotonic_cst : mapping of str to {-1, 0, 1}, or sequence of them, optional
+        The sign a column's coefficient must have: 1 if the score may not fall with it, -1 if it may
+        not rise, 0 for any. Of two classes; for at most 2,000 columns.
 
     Attributes
     ----------
@@ -134,6 +138,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         tol: float = 1e-6,
         max_iter: int = 100,
         warm_start: bool = False,
+        monotonic_cst: Any = None,
     ) -> None:
         self.criterion = criterion
         self.strength = strength
@@ -143,6 +148,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.monotonic_cst = monotonic_cst
 
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -268,9 +274,13 @@ def fill_rows(model: Any, X: Floats, rows: Rows) -> Floats:
 
 def state(model: Any, X: Floats, rows: Rows, *, strength: float | None) -> Problem:
     """Fit the criterion, and state what is to be minimised over the columns X."""
+    signs = read_signs(model, X.shape[1])
+    if signs is not None and rows.outcome.n_classes:
+        raise ValueError("monotonic_cst is for labels of two classes")
+    model.column_means_ = np.average(X, axis=0, weights=rows.weights)
     fitted = fit_for(criterion_of(model), strength, rows)
-    problem = ClassProblem if rows.outcome.n_classes else LinearProblem
-    return problem(fitted.objective(rows), X, model.l2, model.fit_intercept)
+    given = fitted.objective(rows), X, model.l2, model.fit_intercept
+    return ClassProblem(*given) if rows.outcome.n_classes else LinearProblem(*given, signs)
 
 
 def read_numbers(model: Any, X: Any, *, reset: bool) -> Floats:

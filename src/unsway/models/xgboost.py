@@ -202,6 +202,12 @@ class XGBoost(Engine):
         rows = xgboost().DMatrix(table.matrix, nthread=n_jobs, **options)
         return np.asarray(booster.predict(rows, output_margin=True))
 
+    def contributions(self, booster: Any, table: CodedTable, n_jobs: int | None = None) -> Any:
+        """Return XGBoost's Shapley values of the trees, in single precision."""
+        options = {**matrix_options(table.layout), "feature_names": booster.feature_names}
+        rows = xgboost().DMatrix(table.matrix, nthread=n_jobs, **options)
+        return booster.predict(rows, pred_contribs=True)
+
     def gains(self, booster: Any, n_features: int) -> NDArray[np.float64]:
         """Return what the splits on each column gained."""
         gains = booster.get_score(importance_type="total_gain")
