@@ -100,6 +100,7 @@ _HOMES = {
     "seek_strength": "sweeps.search",
     "score_gap": "auditing.group_metrics",
     "selection_rate_difference": "auditing.group_metrics",
+    "write_alternatives_report": "report",
     "write_audit_report": "report",
     "write_frontier_report": "report",
     "make_synthetic": "datasets",

@@ -182,6 +182,11 @@ def test_nobody_approved_in_the_reference_has_no_ratio_and_in_a_level_no_interva
     json.loads(zero.to_json())
 
 
+def test_a_level_with_equal_scores_is_tested_without_a_warning():
+    found = adverse_impact(None, [1, 0, 1, 1], sensitive_features=[1, 1, 0, 0])
+    assert found.finding("1", "standardised_mean_difference").test.name == "wald"
+
+
 def test_equal_scores_are_decided_alike():
     people = Scored.check(None, [3, 3, 3, 2, 1, 1], [0, 1, 0, 1, 0, 1])
     for rate in (0.1, 0.4, 0.5, 0.6, 0.9):

@@ -155,7 +155,7 @@ def means_test(people: Scored, level: int) -> PValue:
     codes, reference = people.levels.codes, people.levels.reference
     if people.weights is None:
         ours, theirs = people.scores[codes == level], people.scores[codes == reference]
-        if min(len(ours), len(theirs)) > 1 and (np.ptp(ours) > 0 or np.ptp(theirs) > 0):
+        if min(len(ours), len(theirs)) > 1 and min(np.ptp(ours), np.ptp(theirs)) > 0:
             found = stats.ttest_ind(ours, theirs, equal_var=False)
             return PValue(float(found.pvalue), "welch")
     rates = [Mean.average(people.scores, people.inside(each)) for each in (level, reference)]

@@ -9,11 +9,14 @@ import click
 
 from .. import __version__
 from ..extras import MissingExtraError
+from .commands.alternatives import alternatives
 from .commands.audit import audit_command
 from .commands.demo import demo
 from .commands.effects import effects
 from .commands.fit import fit
 from .commands.frontier import frontier
+from .commands.gate import gate
+from .commands.pack import pack, verify
 from .commands.predict import predict
 from .commands.report import report
 from .commands.reproduce import reproduce
@@ -32,7 +35,20 @@ def app(context: click.Context, debug: bool) -> None:
     context.obj = {"debug": debug}
 
 
-for command in (audit_command, demo, effects, fit, frontier, predict, report, reproduce):
+for command in (
+    alternatives,
+    audit_command,
+    demo,
+    effects,
+    fit,
+    frontier,
+    gate,
+    pack,
+    predict,
+    report,
+    reproduce,
+    verify,
+):
     app.add_command(command)
 
 

@@ -97,6 +97,22 @@ def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
     return _finish(_zero("x") + line + dots + here + chosen, 300, rows, start)
 
 
+def cloud(rows: Rows, x: str, y: str, least: float) -> dict[str, Any]:
+    """Draw a dot per candidate, and the least utility that is allowed.
+
+    Rows have ``x``, ``y``, ``kind``, ``name`` and ``strength``.
+    """
+    kinds = ("candidate", "finalist", "champion")
+    base = _chart().encode(
+        x=alt.X("x:Q", title=x, scale=_scale(_reach([*rows, {"x": least}], ("x",)))),
+        y=alt.Y("y:Q", title=y, scale=_scale(_reach(rows, ("y",)))),
+        tooltip=["name:N", "strength:Q", alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y)],
+        **_look("kind", kinds, (SOFT, ONE, TWO)),
+    )
+    dots = base.mark_point(filled=True, size=60, opacity=0.8)
+    return _finish(dots + _limits(least), 320, rows)
+
+
 def along(rows: Rows, start: int) -> dict[str, Any]:
     """Draw the direct effect left with its interval along the strength."""
     title = "direct effect left, points"

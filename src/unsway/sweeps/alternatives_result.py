@@ -111,8 +111,8 @@ class Alternatives(Tabular):
             test, before = (self.judged.test[each.name] for each in (self.winner, self.champion))
             cost = self.judged.against_champion[self.winner.name].get(utility)
             found = (
-                f"{self.winner.name.capitalize()} has a {words} of {_shown(test.get(axis))} on "
-                f"{self.judged.rows:,} test rows, the champion {_shown(before.get(axis))}. Its "
+                f"On {self.judged.rows:,} test rows the {words} of {self.winner.name} is "
+                f"{_shown(test.get(axis))}, that of the champion {_shown(before.get(axis))}. Its "
                 f"{utility} differs by {_shown(cost, sign=True)}."
             )
         return f"{found} The search stopped because {self.why_stopped}. {self.statement}{tail}"

@@ -151,7 +151,8 @@ class Yardstick:
             "approved": decision.share,
             "adverse_impact_ratio": min(rates) / max(rates),
             "standardised_mean_difference": max(
-                (standardised_difference(people, k).value for k in people.levels.others), key=abs
+                (float(standardised_difference(people, k).value) for k in people.levels.others),
+                key=abs,
             ),
         }
         if self.profit is not None:

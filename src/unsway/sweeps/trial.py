@@ -98,7 +98,7 @@ class Bench:
             rows.with_table(self.select(rows.X, features)) for rows in (self.train, self.validation)
         )
         made = None
-        if isinstance(estimator, FairLogisticRegression) and holds_text(train.X):
+        if isinstance(estimator, FairLogisticRegression) and _needs_columns(train.X):
             made = features_of_table(train.X)
         criterion = single_model(criterion_of(estimator))
         fitting = nuisance_fitting(_checked(estimator)) if _boosted(estimator) else HERE
@@ -226,6 +226,11 @@ def _checked(estimator: Any) -> Any:
     model = copy(estimator)
     model.strength_ = 1.0
     return model
+
+
+def _needs_columns(X: Any) -> bool:
+    """Return whether a regression needs a table as a matrix: words, or a frame it cannot read."""
+    return holds_text(X) or not (isinstance(X, np.ndarray) or hasattr(X, "to_numpy"))
 
 
 def _length(model: Any) -> int | None:
