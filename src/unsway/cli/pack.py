@@ -202,7 +202,7 @@ def _recomputed(
     given = content["roles"]
     try:
         flags = _flags(given)
-        source = Source("--scores", SCORES, file=folder / SCORES)
+        source = Source.of(str(folder / SCORES), "--scores")
         rows, roles, columns, _ = read_rows(file, flags, [source])
         found, impact = _computed(rows, roles, columns[0], content["settings"])
         stored = {name: json.loads((folder / name).read_text("utf-8")) for name in (AUDIT, IMPACT)}

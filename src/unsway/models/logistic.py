@@ -28,7 +28,7 @@ from .labels import criterion_of, takes_classes
 from .margins import class_probabilities, likelier_class
 from .plain import to_sklearn
 from .row_fingerprint import share_trained_on
-from .signs import read_signs
+from .signs import problem_of
 from .summary import summary
 from .training import fit_for, read_rows, refit, strength_of
 
@@ -76,8 +76,7 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
     warm_start : bool
         Start from the previous fit's coefficients.
     monotonic_cst : mapping of str to {-1, 0, 1}, or sequence of them, optional
-        The sign a column's coefficient must have: 1 if the score may not fall with it, -1 if it may
-        not rise, 0 for any. Of two classes; for at most 2,000 columns.
+        Signs of coefficients: 1 if the score may not fall with the column, -1 if it may not rise.
 
     Attributes
     ----------
@@ -274,13 +273,7 @@ def fill_rows(model: Any, X: Floats, rows: Rows) -> Floats:
 
 def state(model: Any, X: Floats, rows: Rows, *, strength: float | None) -> Problem:
     """Fit the criterion, and state what is to be minimised over the columns X."""
-    signs = read_signs(model, X.shape[1])
-    if signs is not None and rows.outcome.n_classes:
-        raise ValueError("monotonic_cst is for labels of two classes")
-    model.column_means_ = np.average(X, axis=0, weights=rows.weights)
-    fitted = fit_for(criterion_of(model), strength, rows)
-    given = fitted.objective(rows), X, model.l2, model.fit_intercept
-    return ClassProblem(*given) if rows.outcome.n_classes else LinearProblem(*given, signs)
+    return problem_of(model, X, rows, lambda: fit_for(criterion_of(model), strength, rows))
 
 
 def read_numbers(model: Any, X: Any, *, reset: bool) -> Floats:

@@ -1,16 +1,35 @@
-"""Signs that a user gives the weights of a linear model."""
+"""What a linear model minimises, with the signs that a user gives its weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .._typing import Floats
+from ..core.class_newton import ClassProblem
+from ..core.newton import LinearProblem
+from ..criteria import FittedCriterion
+from ..rows import Rows
 
 #: What a weight may be: at most 0, anything, at least 0.
 SIGNS = (-1, 0, 1)
+
+
+def problem_of(
+    model: Any, X: Floats, rows: Rows, fit: Callable[[], FittedCriterion]
+) -> LinearProblem | ClassProblem:
+    """Return what a regression minimises over the columns X, and note their means on it.
+
+    ``fit`` fits the criterion, after the signs were checked.
+    """
+    signs = read_signs(model, X.shape[1])
+    if signs is not None and rows.outcome.n_classes:
+        raise ValueError("monotonic_cst is for labels of two classes")
+    model.column_means_ = np.average(X, axis=0, weights=rows.weights)
+    given = fit().objective(rows), X, model.l2, model.fit_intercept
+    return ClassProblem(*given) if rows.outcome.n_classes else LinearProblem(*given, signs)
 
 
 def read_signs(model: Any, n_columns: int) -> Floats | None:

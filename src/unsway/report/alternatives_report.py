@@ -67,8 +67,9 @@ def _key_numbers(found: Any) -> Iterator[KeyNumber]:
     best = champion if found.winner is None else found.judged.test[found.winner.name]
     for name in (found.settings["axis"], found.settings["utility"]):
         if name in best and name in champion:
-            before = f"champion {_cell(champion[name])}"
-            yield KeyNumber(_named(name), _cell(best[name]), before)
+            ends = f"{number(best[name].low)} to {number(best[name].high)}"
+            before = f"champion {number(champion[name].estimate)}"
+            yield KeyNumber(_named(name), number(best[name].estimate), f"{ends}; {before}")
     yield KeyNumber("one more candidate is better", f"≤ {percent(found.bound)}", "chance, bound")
 
 

@@ -99,11 +99,12 @@ class Alternatives(Tabular):
         """What was found, at which cost, and why the search stopped."""
         axis, utility = (self.settings[name] for name in ("axis", "utility"))
         words, loss = axis.replace("_", " "), self.settings["max_utility_loss"]
+        useful = utility.upper() if utility in ("auc", "ks") else utility
         failed = sum(bool(each.error) for each in self.candidates)
         tail = f" {failed} could not be fitted." if failed else ""
         if self.winner is None:
             found = (
-                f"No candidate that loses at most {loss:g} of {utility} has a better {words} than "
+                f"No candidate that loses at most {loss:g} of {useful} has a better {words} than "
                 f"the champion, which has {_shown(self.judged.test['champion'].get(axis))} on the "
                 "test rows."
             )
@@ -113,7 +114,7 @@ class Alternatives(Tabular):
             found = (
                 f"On {self.judged.rows:,} test rows the {words} of {self.winner.name} is "
                 f"{_shown(test.get(axis))}, that of the champion {_shown(before.get(axis))}. Its "
-                f"{utility} differs by {_shown(cost, sign=True)}."
+                f"{useful} differs by {_shown(cost, sign=True)}."
             )
         return f"{found} The search stopped because {self.why_stopped}. {self.statement}{tail}"
 
