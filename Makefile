@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 test test-all test-oldest test-seeds: export OMP_NUM_THREADS = 1
 test test-all test-oldest test-seeds: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test test-all test-oldest test-seeds lint bench docs clean
+.PHONY: demo test test-all test-oldest test-seeds lint bench docs lock dev-locked sbom audit clean
 
 demo: $(VENV)/.demo
 	$(BIN)/unsway demo -o demo
@@ -62,6 +62,21 @@ bench: $(VENV)/.dev
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# Version and hash of every package of the development environment, and an environment of them.
+lock: $(VENV)/bin/python
+	$(BIN)/python scripts/supply.py lock requirements-dev.lock
+
+dev-locked: $(VENV)/bin/python
+	$(PIP) install --require-hashes --requirement requirements-dev.lock
+	$(PIP) install --no-deps --editable .
+
+sbom: $(VENV)/.dev
+	$(BIN)/python scripts/supply.py sbom dist
+
+audit: $(VENV)/.dev
+	-$(PIP) install pip-audit
+	$(BIN)/python scripts/supply.py audit requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .venv-oldest demo docs/_build .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import json
 import os
 import re
 import shutil
@@ -227,6 +228,22 @@ def check_folder_writable(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with _temporary(path):
         pass
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what a JSON text holds; one that is nested too deeply is damaged like any other.
+
+    Examples
+    --------
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+        ...
+    ValueError: it is nested too deeply
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 # --- temporary names -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Loss
+from ..files import parse_json
 from ..outcome import NUMBER_LOSSES
 from ..tables import MISSING
 from .engine import Engine
@@ -196,7 +197,7 @@ def logistic_content(
 def read_logistic(content: bytes, path: Path) -> dict[str, Any]:
     """Return intercept and coefficients of a logistic regression, or say what is wrong."""
     try:
-        stored = json.loads(content)
+        stored = parse_json(content)
     except ValueError as error:
         raise ValueError(f"{path} is damaged: it is not JSON; save the model again") from error
     _refuse_damage(path, _logistic_faults(stored), "save the model again")

@@ -21,7 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from ..criteria import FairTarget
-from ..files import check_folder_writable, read_folder, write_folder_atomically
+from ..files import (
+    check_folder_writable,
+    parse_json,
+    read_folder,
+    write_folder_atomically,
+)
 from ..tables import EngineTable
 from .card import MARKDOWN, markdown_card
 from .card_check import (
@@ -339,7 +344,7 @@ def _read_card(path: Path) -> dict[str, Any]:
     if not (path / CARD).is_file():
         raise FileNotFoundError(f"{path} is no model folder: it has no {CARD}")
     try:
-        card = json.loads((path / CARD).read_text("utf-8"))
+        card = parse_json((path / CARD).read_text("utf-8"))
     except ValueError as error:
         raise ValueError(f"{path / CARD} is damaged or truncated: it is not JSON") from error
     if not isinstance(card, dict) or card.get("format") != FORMAT:

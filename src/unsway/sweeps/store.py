@@ -31,6 +31,7 @@ from typing import Any
 
 from ..files import (
     check_folder_writable,
+    parse_json,
     put_folder,
     read_folder,
     remove_strays,
@@ -167,7 +168,7 @@ class Store:
         if not path.is_file():
             raise FileNotFoundError(f"{self.path} is no store of a sweep: it has no {SWEEP}")
         try:
-            content = json.loads(path.read_text("utf-8"))
+            content = parse_json(path.read_text("utf-8"))
             known = content["format"] == self.holds.store_format
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"{path} is damaged; give another folder") from None
@@ -269,7 +270,7 @@ class Store:
         """Return notes and facts, None where there are none; raise if they are damaged."""
         path = self.path / ABOUT
         try:
-            about = json.loads(path.read_text("utf-8"))
+            about = parse_json(path.read_text("utf-8"))
             check_checksum(about, path, "run the sweep again")
             for part in about["parts"].values():
                 if "effects" in part:
@@ -313,7 +314,7 @@ def _put(entry: Path, target: Path, point: Any, read: Callable[[Path], Any]) -> 
 
 def _read_entry(entry: Path, kind: Any) -> Any:
     """Return the point of an entry, or raise with what is wrong with it."""
-    content = json.loads((entry / ROW).read_text("utf-8"))
+    content = parse_json((entry / ROW).read_text("utf-8"))
     if sha256(_json(content["row"]).encode()).hexdigest() != content["sha256"]:
         raise ValueError(f"the checksum of {ROW} differs")
     point = kind.from_dict(content["row"])
@@ -332,7 +333,7 @@ def _json(content: Any) -> str:
 
 
 def _read_card(entry: Path) -> dict[str, Any]:
-    card = dict(json.loads((entry / CARD).read_text("utf-8")))
+    card = dict(parse_json((entry / CARD).read_text("utf-8")))
     check_checksum(card, entry / CARD)
     return card
 
