@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..extras import load
 from ..files import write_atomically
+from ..models.features import identifies_rows
 from .covariates import like, with_notes
 from .csv_form import CsvForm, csv_form
 from .options import Reading
@@ -27,8 +28,6 @@ READ_SUFFIXES = (*CSV_SUFFIXES, ".parquet", *WORKBOOKS)
 #: How a cell begins that a spreadsheet would run as a formula, and text that is a number after all.
 FORMULA = r"\A([ \n]*[=+\-@\t\r])"
 NUMBER = r"\A\s*[+-]?(\d[\d.,]*|[.,]\d+|(?i:inf|infinity|nan))([eE][+-]?\d+)?%?\s*\z"
-#: A column of text with more levels than this names rows rather than groups of rows.
-MANY_LEVELS = 1_000
 
 
 def check_suffix(path: Path) -> str:
@@ -158,7 +157,7 @@ def refuse_row_names(table: Any) -> None:
 def refuse_many_levels(n_levels: Mapping[str, int], n_rows: int) -> None:
     """Raise if a column of text has so many levels that they identify rows."""
     for name, levels in n_levels.items():
-        if levels > MANY_LEVELS or (levels > 20 and levels > n_rows / 2):
+        if identifies_rows(levels, n_rows):
             raise ValueError(
                 f"column {name!r} has {levels:,} different words in {n_rows:,} rows: too many for "
                 "a category; leave it out with --drop"

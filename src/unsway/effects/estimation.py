@@ -55,6 +55,7 @@ def estimate_effects(
     groups: Grouping | None = None,
     max_extreme_share: float = MAX_EXTREME_SHARE,
     allow_separation: bool = False,
+    keep_rows: bool = False,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -127,6 +128,9 @@ def estimate_effects(
         at the same share.
     allow_separation : bool, default=False
         Whether the effects are estimated, with a warning, where X predicts z nearly exactly.
+    keep_rows : bool, default=False
+        Whether a pickle of the result has the outcome and the sensitive attribute of each row. Only
+        then can it judge scores in another process.
     random_state : int, default=0
         Seed of the folds and the bootstrap.
     n_jobs : int, optional
@@ -192,6 +196,7 @@ def estimate_effects(
         _means=effects,
         _rows=rows.with_table(None),
         _replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
+        keep_rows=keep_rows,
     )
 
 

@@ -59,10 +59,12 @@ class Effects(Tabular):
         How the estimates were made.
     _means : mapping of str to Mean
         The effects with their influence functions.
-    _rows : Rows
-        The rows without their covariates.
+    _rows : Rows or None
+        The rows without their covariates; None in what was read from a pickle.
     _replicates : array, or None
         The explained difference in each bootstrap replicate; None without a bootstrap.
+    keep_rows : bool, default=False
+        Whether a pickle has the outcome and the sensitive attribute of each row.
     """
 
     total: Estimate
@@ -78,8 +80,30 @@ class Effects(Tabular):
     nuisances: Nuisances
     settings: Mapping[str, Any]
     _means: Mapping[str, Mean]
-    _rows: Rows
+    _rows: Rows | None
     _replicates: Floats | None
+    keep_rows: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the rows, and the influence functions that tell them, out of a pickle."""
+        state = dict(vars(self))
+        return state if self.keep_rows else {**state, "_rows": None, "_means": {}}
+
+    def __copy__(self) -> Effects:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Effects:
+        return self
+
+    def _known_rows(self) -> Rows:
+        """Return the rows, or say why they are not here."""
+        if self._rows is None:
+            raise ValueError(
+                "these effects were read from a pickle, which has no rows: it would hold the "
+                "sensitive attribute of each. Use them where they were estimated, or estimate "
+                "them with keep_rows=True"
+            )
+        return self._rows
 
     def estimates(self) -> dict[str, Estimate]:
         """Return the effects by name."""
@@ -134,7 +158,7 @@ class Effects(Tabular):
         >>> bool(ratio.low < 1.34 < ratio.high)
         True
         """
-        return effect_ratios(self._means, self._rows, self.settings["confidence"])
+        return effect_ratios(self._means, self._known_rows(), self.settings["confidence"])
 
     def direct_effect_left(self, y_pred: Any) -> Estimate:
         """Return gap(p) − explained for a model's scores p: what z still does directly.
@@ -153,7 +177,7 @@ class Effects(Tabular):
         >>> left.low < 0 < left.high
         True
         """
-        p, rows = self._scores(y_pred), self._rows
+        p, rows = self._scores(y_pred), self._known_rows()
         left = _gap(p, rows) - self._means["explained"]
         confidence, seed = self.settings["confidence"], self.settings["random_state"]
         if self._replicates is None:
@@ -196,15 +220,16 @@ class Effects(Tabular):
                 "the effects were estimated without outcome models, which the parts of a gap need; "
                 "estimate them with method='doubly_robust'"
             )
-        return gap_parts(p, self._rows, self.nuisances, self._means, self.settings["confidence"])
+        rows, confidence = self._known_rows(), self.settings["confidence"]
+        return gap_parts(p, rows, self.nuisances, self._means, confidence)
 
     def _scores(self, y_pred: Any) -> Floats:
         """Return scores of the same rows, or say what is wrong."""
-        p = read_numbers(y_pred, "y_pred")
-        if len(p) != len(self._rows):
+        p, n_rows = read_numbers(y_pred, "y_pred"), len(self._known_rows())
+        if len(p) != n_rows:
             raise ValueError(
-                f"y_pred has {len(p)} rows but the effects were estimated on {len(self._rows)}; "
-                "score the same rows"
+                f"y_pred has {len(p)} rows but the effects were estimated on {n_rows}; score the "
+                "same rows"
             )
         return p
 

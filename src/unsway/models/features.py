@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from .._typing import Floats
 from ..tables import MISSING, columns
 
+#: A column of words with more levels than this names rows rather than groups of rows.
+MANY_LEVELS = 1_000
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -112,6 +115,17 @@ def align(X: Any, features: Sequence[Feature]) -> Any:
     return frame.with_columns(
         *(_as_trained(frame.get_column(feature.name), feature) for feature in features)
     ).to_native()
+
+
+def identifies_rows(n_levels: int, n_rows: float) -> bool:
+    """Return whether a column of words has so many levels that they name rows, not groups of rows.
+
+    Examples
+    --------
+    >>> identifies_rows(15, 20), identifies_rows(400, 700), identifies_rows(400, 10_000)
+    (False, True, False)
+    """
+    return n_levels > MANY_LEVELS or (n_levels > 20 and n_levels > n_rows / 2)
 
 
 def count_unseen(X: Any, features: Sequence[Feature]) -> dict[str, int]:

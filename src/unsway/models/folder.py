@@ -8,6 +8,7 @@ training rows, without labels, tells whether a table to audit holds them.
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -41,7 +42,7 @@ from .card_check import (
     with_checksum,
 )
 from .engine import Engine
-from .features import Feature, one_hot_columns
+from .features import Feature, identifies_rows, one_hot_columns
 from .lightgbm import LIGHTGBM
 from .linear import LinearNumbers
 from .logistic import Linear
@@ -109,6 +110,7 @@ def save_model(
     check_is_fitted(model)
     engine = engine_name(model)
     features = tuple(_features_of(model) if features is None else features)
+    _refuse_row_names(model, features)
     files = {MODEL_FILES[engine]: _model_bytes(engine, model, features)}
     if hasattr(model, "training_rows_"):
         files[TRAINING_ROWS] = model.training_rows_.to_bytes()
@@ -217,6 +219,20 @@ def engine_name(model: Any) -> str:
             "these engines"
         )
     return str(name)
+
+
+def _refuse_row_names(model: Any, features: Sequence[Feature]) -> None:
+    """Raise if the card would list names of rows as the levels of a column."""
+    known = getattr(model, "training_rows_", None)
+    n_rows = math.inf if known is None else known.n_rows
+    for feature in features:
+        if identifies_rows(len(feature.levels), n_rows):
+            raise ValueError(
+                f"column {feature.name!r} has {len(feature.levels):,} levels"
+                + ("" if known is None else f" in {n_rows:,} rows")
+                + ": they may name people, and the card of the model would list them; train "
+                "without the column"
+            )
 
 
 def _model_bytes(engine: str, model: Any, features: Sequence[Feature]) -> bytes:

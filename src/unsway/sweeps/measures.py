@@ -382,6 +382,7 @@ def judge_of(
     rows: Rows, options: Mapping[str, Any], place: str, places: Index | None = None
 ) -> tuple[Judge | None, str | None]:
     """Return the effects of z on the labels of these rows, or a note with the reason for none."""
+    options = {"keep_rows": True, **options}  # workers judge scores by them
     try:
         found = estimate_effects(
             rows.X, rows.y, sensitive_features=rows.z, sample_weight=rows.weights, **options
