@@ -101,7 +101,6 @@ PYTHON = {
     "z constant": (lambda: fit(z=0 * Z), "sensitive_features"),
     "z complex": (lambda: fit(z=Z + 1j), "complex numbers"),
     "z of two columns": (lambda: fit(z=np.c_[Z, Z]), "one column"),
-    "z of mixed types": (lambda: fit(z=changed(Z, 3, "a")), "mixes types|has 3 levels"),
     "z in another order": (lambda: fit(z=pd.Series(Z)[::-1]), "index of X in another order"),
     "y in another order": (lambda: fit(y=pd.Series(Y)[::-1]), "index of X in another order"),
     "z without a reference": (lambda: fit(z=np.where(Z, "b", "a")), "reference="),

@@ -241,6 +241,14 @@ def test_a_changed_fact_is_noticed(people, tmp_path):
         assert Frontier.load(tmp_path).parts == {}
 
 
+def test_facts_whose_checksum_is_gone_are_left_out(people, tmp_path):
+    sweep(people, tmp_path, [0.0])
+    path = tmp_path / "about.json"
+    path.write_text(path.read_text().replace('"checksum"', '"chucksum"'))
+    with pytest.warns(UserWarning, match=r"about.json is damaged .*it has no checksum"):
+        assert Frontier.load(tmp_path).parts == {}
+
+
 def test_a_changed_description_is_refused(people, tmp_path):
     sweep(people, tmp_path, [0.0])
     flip(tmp_path / "sweep.json", "threshold")

@@ -62,6 +62,7 @@ def test_the_digest_of_the_sensitive_attribute_goes_when_a_sweep_goes_on(store):
     assert digest not in json.dumps(Frontier.load(store).fingerprint)
     Store(store).open(before["fingerprint"])
     assert digest not in (store / "sweep.json").read_text()
+    assert Frontier.load(store).parts
     assert Frontier.load(store).strengths == (0.0, 0.9)
 
 

@@ -38,7 +38,7 @@ from ..files import (
     temporary_name,
     write_atomically,
 )
-from ..models.card_check import check_checksum, with_checksum
+from ..models.card_check import CHECKSUM, check_checksum, with_checksum
 from ..models.features import Feature
 from ..models.folder import (
     CARD,
@@ -120,7 +120,10 @@ class Store:
             remove_strays(self.path)
             remove_strays(self.path / MODELS)
             if self._has_digest():
+                about = self.about()
                 self._write_sweep(self.fingerprint())
+                if about is not None:
+                    self.write_about(about)
         found = differences(self.fingerprint(), _without_digest(json.loads(_json(fingerprint))))
         if found:
             more = f", and {len(found) - 5} more" if len(found) > 5 else ""
@@ -271,6 +274,8 @@ class Store:
         path = self.path / ABOUT
         try:
             about = parse_json(path.read_text("utf-8"))
+            if CHECKSUM not in about and CHECKSUM in parse_json((self.path / SWEEP).read_bytes()):
+                raise ValueError("it has no checksum")
             check_checksum(about, path, "run the sweep again")
             for part in about["parts"].values():
                 if "effects" in part:
