@@ -121,7 +121,8 @@ def _refuse(name: str, what: str) -> NoReturn:
         "complex numbers": "give their parts as columns of their own",
     }.get(what, "give each part as a column of its own")
     raise TypeError(
-        f"column {name!r} holds {what}, neither numbers nor words; {advice}, or drop it"
+        f"column {name!r} holds {what}; an argument must be a string or a number: {advice}, or "
+        "drop it"
     )
 
 

@@ -184,7 +184,7 @@ def test_the_effect_is_what_a_loop_over_the_folds_gives(people):
 
 def test_the_correction_is_a_line_in_the_propensity_times_the_variance_of_a_label(people):
     plain = fit(fair_target(correction_degree=None), people)
-    corrected = fit(fair_target(), people)
+    corrected = fit(fair_target(correction_degree=1), people)
     added = effect_of(corrected.row_values) - effect_of(plain.row_values)
     folds, b = fold_numbers(people.X, people.z, 2, 0, ties=[people.y]), np.empty(400)
     for fold in range(2):
@@ -198,6 +198,10 @@ def test_the_correction_is_a_line_in_the_propensity_times_the_variance_of_a_labe
     assert abs(added).max() > 1e-3
     kept = (1 - b) * corrected.row_values[:, 0] + b * corrected.row_values[:, 1]
     assert_close(kept, mean, 1e-12)  # the mean outcome at each X stays what it was
+
+
+def test_the_correction_is_one_number_by_default(people):
+    assert fit(fair_target(), people).model.correction.coefficients.shape == (1,)
 
 
 def test_a_higher_degree_has_as_many_numbers_more(people):

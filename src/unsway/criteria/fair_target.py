@@ -62,7 +62,7 @@ class FairTarget(BaseEstimator):
         logistic regression. `FairXGBClassifier`, `FairLGBMClassifier` and training on workers grow
         these trees by their own library, from the margin of the regression (XGBoost on its device);
         all others take scikit-learn's. Models are stacked by their out-of-fold likelihood.
-    correction_degree : int or None, default=1
+    correction_degree : int or None, default=0
         Degree in b̂ of the residual correction of τ̂ (see Notes); None for none.
     reference_weights : {"uniform", "prevalence", "volume"} or mapping, optional
         w, the weight of each level of z in the fair score Σ_l w_l·E[y|X, z=l]: all alike; the
@@ -135,7 +135,7 @@ class FairTarget(BaseEstimator):
         *,
         outcome_model: Any = None,
         propensity_model: Any = None,
-        correction_degree: int | None = 1,
+        correction_degree: int | None = 0,
         reference_weights: Any = None,
         multiplicative: bool | None = None,
         smoothing: float | str = "auto",
