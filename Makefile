@@ -61,7 +61,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/real_data.py
 
 docs: $(VENV)/.docs
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 # Version and hash of every package of the development environment, and an environment of them.
 lock: $(VENV)/bin/python
@@ -79,7 +79,7 @@ audit: $(VENV)/.dev
 	$(BIN)/python scripts/supply.py audit requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) .venv-oldest demo docs/_build .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-oldest demo docs/_build docs/evidence/results docs/figures docs/reference/generated .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'

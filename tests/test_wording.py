@@ -12,7 +12,11 @@ SOURCE = Path(unsway.__file__).parent
 ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *(
+        page
+        for page in sorted((ROOT / "docs").rglob("*.md"))
+        if not {"_build", "generated", "results"} & {*page.parts}
+    ),
     *sorted(SOURCE.rglob("*.toml")),
 ]
 #: A high score may be a loan or a suspicion of fraud: the library does not know whom it favours

@@ -136,6 +136,28 @@ def test_a_model_folder_scores_the_rows(tmp_path, file):
     assert found[0]["training_rows"] == {"share": 1.0}
     assert "The model was trained on 100% of these rows" in found[0]["verdict"]
     assert found[1]["training_rows"] is None
+    about = found[0]["about"]
+    assert (about["file"], about["model"]) == ("people.parquet", "model")
+    assert len(about["model id"]) == 12
+    assert about["features used"] == "2: age [x], job"
+    assert about["columns dropped"] == "none"
+    assert str(tmp_path) not in json.dumps(about)
+
+
+@pytest.mark.parametrize(("value", "good"), [(YES, YES), ("no", f"not {YES}")])
+def test_the_label_that_is_good_for_a_person_may_be_either(tmp_path, file, value, good):
+    result = run(file, *ROLES, "--scores", "column:score", "--no-effects", *FAST, "--favourable",
+                 value, "--json", tmp_path / "audit.json")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    data = json.loads((tmp_path / "audit.json").read_text("utf-8"))
+    assert data["settings"]["favourable"] == good
+    assert good in data["classes"]
+
+
+def test_a_label_that_the_target_lacks_is_not_good_for_anyone(file):
+    result = run(file, *ROLES, "--scores", "column:score", "--favourable", "maybe")
+    assert result.exit_code == 1
+    assert "--favourable: the target 'hired' has" in str(result.exception)
 
 
 @pytest.mark.parametrize("engine", ["logistic", "xgboost"])

@@ -27,7 +27,7 @@ def test_a_single_result_moves_nothing(views):
 
 
 def test_the_direct_effect_left_of_a_strength_has_its_interval(views):
-    assert views.first.left == pytest.approx({"estimate": 0.002, "low": -0.008, "high": 0.012})
+    assert views.first.direct == pytest.approx({"estimate": 0.002, "low": -0.008, "high": 0.012})
     assert views.first.label_direct == pytest.approx(0.1)
 
 

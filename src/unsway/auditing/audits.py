@@ -55,6 +55,8 @@ class Audit:
         How the audit was made.
     training_rows : TrainingRows or None
         How many of the rows the model was trained on; None where the model was not given.
+    about : mapping
+        What was audited, in words, such as the file and the model; a report begins with it.
     """
 
     metrics: MetricTable
@@ -68,6 +70,7 @@ class Audit:
     sensitive_name: str | None
     settings: Mapping[str, Any] = field(default_factory=dict)
     training_rows: TrainingRows | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def thresholds(self) -> tuple[float, ...]:
@@ -109,6 +112,7 @@ class Audit:
             "verdict": self.verdict,
             "decision": self.decision.to_dict(),
             "facts": list(facts(self)),
+            "about": self.about,
             "rows": dict(zip(PLACES[1:], self.n_rows, strict=True)),
             "sensitive": {"name": self.sensitive_name, "levels": self.levels},
             "classes": self.classes,
@@ -169,6 +173,7 @@ def audit(
     selection_rate: Any = None,
     favourable: Any = None,
     margin: float = MARGIN,
+    about: Mapping[str, Any] | None = None,
     baseline: Any = None,
     sample_weight: Any = None,
     cluster: Any = None,
@@ -224,6 +229,8 @@ def audit(
         scores higher.
     margin : float, default=0.02
         A direct effect is called small only if its 90% interval lies within ±margin.
+    about : mapping of str to str, optional
+        What was audited, such as ``{"file": "spring.csv", "model": "loans 7"}``, for the report.
     baseline : column of length n, optional
         Another model's probabilities, to compare with.
     sample_weight : column of length n, optional
@@ -314,7 +321,7 @@ def audit(
         degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
         causal = causal_audit(rows, scores, settings, score_model=score_model, degrees=degrees)
     found = _judge(rows, scores, settings, causal, missing, progress)
-    return replace(found, training_rows=trained)
+    return replace(found, training_rows=trained, about=dict(about or {}))
 
 
 def _judge(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from ..models.saved_model import SavedModel
 from ..report import write_audit_report
 from ..report.level_report import write_level_report
 from ..rows import Rows
-from .console import note, say, steps
+from .console import note, one_line, say, steps
 from .flags import check_column, drop_missing, take_roles
 from .options import RoleFlags
 from .outputs import REPORT_PACKAGES, check_html, check_installed, places
@@ -36,6 +38,7 @@ class Source:
     """Where scores come from: a model folder, a column of the table, or a file of their own."""
 
     flag: str
+    text: str
     column: str | None = None
     model: SavedModel | None = None
     file: Path | None = None
@@ -44,16 +47,16 @@ class Source:
     def of(cls, text: str, flag: str) -> Source:
         """Read what a user wrote; a model is loaded at once."""
         if text.startswith(COLUMN):
-            return cls(flag, column=text.removeprefix(COLUMN))
+            return cls(flag, text, column=text.removeprefix(COLUMN))
         path = Path(text)
         if path.suffix.lower() in SUFFIXES and not path.is_dir():
-            return cls(flag, file=path)
+            return cls(flag, text, file=path)
         if not path.exists():
             raise ValueError(
                 f"{flag} {text!r}: there is no such folder; give a model folder, {COLUMN}NAME for "
                 "a column of FILE, or a .csv or .parquet file of scores"
             )
-        return cls(flag, model=load_model(path))
+        return cls(flag, text, model=load_model(path))
 
     def training_rows(self, table: Any, *, allowed: bool) -> TrainingRows | None:
         """Return how many rows of the table a model folder was trained on, or refuse them."""
@@ -90,7 +93,7 @@ class Source:
 def audit_command(
     file: Path, flags: RoleFlags, scores: str, baseline: str | None, n_bootstrap: int,
     no_effects: bool, allow_training_rows: bool, output: Path | None, json_file: Path | None,
-    csv_file: Path | None, quiet: bool, **settings: Any,
+    csv_file: Path | None, quiet: bool, title: str | None, owner: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Judge a model by its scores of the rows of a CSV or Parquet FILE.
 
@@ -119,11 +122,12 @@ def audit_command(
                 rows, roles, columns, effects=not no_effects, n_bootstrap=n_bootstrap,
                 progress=lambda *_: progress.next("Measuring resampled rows"), **settings,
             )  # fmt: skip
-            found = replace(found, training_rows=trained)
+            about = describe(file, flags, sources[0], roles, rows)
+            found = replace(found, training_rows=trained, about=about)
         else:
             found = judge_levels(rows, columns, effects=not no_effects, **settings)
         progress.advance()
-        write(found, output, json_file, csv_file)
+        write(found, output, json_file, csv_file, title=title, owner=owner)
     if not quiet:
         say(found.to_text())
         for place in outputs:
@@ -224,8 +228,54 @@ def favourable_class(text: str, names: TrainingRoles, rows: Rows) -> int:
     )
 
 
+def describe(
+    file: Path, flags: RoleFlags, source: Source, roles: TrainingRoles, rows: Rows
+) -> dict[str, str]:
+    """Return what was audited, in words."""
+    dropped = list(roles.dropped)
+    found = {
+        "file": one_line(file.name),
+        "target": one_line(f"{roles.target} = {roles.positive}"),
+        "audited on": f"{datetime.now(UTC):%Y-%m-%d}",
+        "scores": one_line(source.text if source.column is not None else Path(source.text).name),
+    }
+    if source.model is not None:
+        features = [feature.name for feature in source.model.features or ()]
+        found |= model_facts(Path(source.text))
+        del found["scores"]
+    else:
+        features = list(rows.X.column_names)
+    found["columns used" if source.model is None else "features used"] = _names(features)
+    found["columns dropped"] = _names(dropped)
+    return found
+
+
+def model_facts(folder: Path) -> dict[str, str]:
+    """Return the identity of a model folder: its card's checksum, and when it was written."""
+    card = folder / "card.json"
+    identity = sha256(card.read_bytes()).hexdigest()[:12]
+    written = datetime.fromtimestamp(card.stat().st_mtime, UTC)
+    return {
+        "model": one_line(folder.name),
+        "model id": identity,
+        "model written": f"{written:%Y-%m-%d}",
+    }
+
+
+def _names(names: Sequence[str], most: int = 12) -> str:
+    """Return how many names there are, and the first of them."""
+    if not names:
+        return "none"
+    more = f", … ({len(names) - most} more)" if len(names) > most else ""
+    return f"{len(names)}: {', '.join(map(one_line, names[:most]))}{more}"
+
+
 def write(
-    found: Audit | LevelAudit, output: Path | None, json_file: Path | None, csv_file: Path | None
+    found: Audit | LevelAudit,
+    output: Path | None,
+    json_file: Path | None,
+    csv_file: Path | None,
+    **page: Any,
 ) -> None:
     """Write the outputs that were asked for, each atomically."""
     if json_file is not None:
@@ -236,4 +286,4 @@ def write(
     if output is not None and isinstance(found, LevelAudit):
         write_level_report(found, output)
     elif output is not None:
-        write_audit_report(found, output)
+        write_audit_report(found, output, **page)

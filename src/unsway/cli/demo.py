@@ -28,7 +28,7 @@ def demo(output: Path, n_samples: int, strength: float, random_state: int, quiet
         )
         progress.describe("Training at every strength")
         found = sweep(n_samples, random_state)
-        choice = found.select(max_accuracy_loss=0.05)
+        choice = found.select()
         write_frontier_report(found, report, choice=choice, title="A model that is not swayed")
         write_atomically(page, build_page(story).render())
         progress.advance()

@@ -204,6 +204,10 @@ favourable = click.option("--favourable", metavar="VALUE",
 margin = click.option("--margin", default=0.02, show_default=True,
                       type=click.FloatRange(0, 1, min_open=True, max_open=True),
                       help="A direct effect within this is small.")  # fmt: skip
+page_options = together(
+    click.option("--title", help="What the report is about."),
+    click.option("--owner", help="Who answers for the model; named at the head of the report."),
+)
 
 
 def jobs(default: int) -> Option:

@@ -12,7 +12,10 @@ from .console import say
 from .outputs import check_html
 
 
-def report(store: Path, output: Path, title: str | None, quiet: bool, **limits: Any) -> None:
+def report(
+    store: Path, output: Path, quiet: bool, max_direct_effect: float | None,
+    max_accuracy_loss: float | None, **page: Any,
+) -> None:  # fmt: skip
     """Show the sweep in the folder STORE, made by `unsway frontier`, as one HTML page.
 
     The page opens from disk, asks the network for nothing, and has a slider over the strengths.
@@ -20,7 +23,7 @@ def report(store: Path, output: Path, title: str | None, quiet: bool, **limits: 
     check_html(output)
     found = Frontier.load(store)
     check_writable(output)
-    choice = found.select(**limits)
-    write_frontier_report(found, output, choice=choice, title=title)
+    choice = found.select(max_direct_effect=max_direct_effect, max_accuracy_loss=max_accuracy_loss)
+    write_frontier_report(found, output, choice=choice, **page)
     if not quiet:
         say(f"Report of {len(found.strengths)} strengths: {output}")

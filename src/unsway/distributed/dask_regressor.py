@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..core import Schedule, Step
-from ..groups import Grouping
+from ..grouping import Grouping
 from ..models.regression import check_rebalance
 from ..models.training import number_loss_of
 from ..models.xgboost_regressor import FairXGBRegressor

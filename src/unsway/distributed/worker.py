@@ -147,7 +147,10 @@ def fit_here(
         if loss_of(fresh) is not None:
             balanced = (train, validation) if eval_parts is None else (train,)
             bring_to_units(
-                fresh, balanced, rebalanced=check_rebalance(fresh), reduce=collective.sum
+                fresh,
+                train.rows.outcome,
+                balanced if check_rebalance(fresh) else None,
+                reduce=collective.sum,
             )
     fresh.n_workers_ = collective.size
     rounds = collective.bytes - setup

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats, Reduce
 from ..core import Schedule, Step
 from ..grouping import Grouping
+from ..outcome import Outcome
 from .boosting import check_booster, prepare_booster, start, train_booster
 from .engine import BoosterSettings, Engine, params_of, refuse_unknown
 from .regression import (
@@ -111,7 +112,7 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
             parts = prepare_booster(model, *given, model.strength_, exposure=exposure)
             train_booster(model, start(model, *parts))
             balanced = parts if eval_set is None else parts[:1]
-            bring_to_units(model, balanced, rebalanced=rebalanced)
+            bring_to_units(model, parts[0].rows.outcome, balanced if rebalanced else None)
 
         return refit(self, fit)
 
@@ -159,24 +160,36 @@ def _check_device(model: BoostedRegressor) -> None:
 
 def bring_to_units(
     model: BoostedRegressor,
-    parts: tuple[Any, ...],
+    outcome: Outcome,
+    parts: Sequence[Any] | None,
     *,
-    rebalanced: bool,
+    margin: Callable[[Any], Floats] | None = None,
     reduce: Reduce | None = None,
 ) -> None:
     """Let the booster predict in the user's units, and with the total of y where asked for.
 
-    Where the rows are spread over workers, ``reduce`` sums over all of them.
+    Parameters
+    ----------
+    model : BoostedRegressor
+        With its booster.
+    outcome : Outcome
+        Has the units.
+    parts : sequence of Part, optional
+        The rows whose total predictions are to have; none where they are not rebalanced.
+    margin : callable, optional
+        Returns the booster's margins of the rows of a part; by default they are in memory.
+    reduce : callable, optional
+        Sums over the workers that share the rows.
     """
-    loss, outcome = number_loss_of(model), parts[0].rows.outcome
-    own = BoosterSettings.of(model).own_objective
+    loss, own = number_loss_of(model), BoosterSettings.of(model).own_objective
     step, model.balance_ = 0.0 if own else outcome.offset, None
-    if rebalanced:
-        offset = outcome.offset if own else 0.0
-        margins = [
-            (part.rows, model.engine.margin(model.booster_, part.rows.X, model.n_jobs) - offset)
-            for part in parts
-        ]
+
+    def in_memory(X: Any) -> Floats:
+        return np.asarray(model.engine.margin(model.booster_, X, model.n_jobs), dtype=np.float64)
+
+    if parts is not None:
+        offset, find = outcome.offset if own else 0.0, margin or in_memory
+        margins = [(part.rows, find(part.rows.X) - offset) for part in parts]
         raised = balancing_step(margins, reduce)
         model.balance_, step = balance_of(raised, loss), step + raised
     if step:

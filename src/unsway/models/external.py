@@ -8,10 +8,10 @@ files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from ..criteria import FittedCriterion
 from ..folds import row_keys, uniforms
 from ..groups import find_copies, level_extremes, refuse_copy
 from ..rows import Rows
-from ..tables import EngineTable
+from ..tables import CodedTable, EngineTable
+from .boosted_regressor import bring_to_units
 from .boosting import (
     Boosting,
     check_booster,
@@ -33,14 +34,19 @@ from .boosting import (
 )
 from .engine import BoosterSettings
 from .labels import criterion_of
+from .number_objectives import XGBOOST_UNITS
 from .parquet import ParquetRows
+from .regression import check_rebalance
 from .row_fingerprint import KeptKeys, RowFingerprint
-from .training import after_hold_out, fit_for, hold_out_rows, read_table
+from .training import Part, after_hold_out, fit_for, hold_out_rows, loss_of, read_table
 from .xgboost import cuda_device, engine_params
 from .xgboost_rows import XGBoostGrower, name_options, training_matrix, xgboost
 
 if TYPE_CHECKING:
     from .xgboost import FairXGBClassifier
+    from .xgboost_regressor import FairXGBRegressor
+
+    Model: TypeAlias = FairXGBClassifier | FairXGBRegressor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,29 +58,39 @@ class FittedRows:
 
 
 def fit_parquet(
-    model: FairXGBClassifier,
+    model: Model,
     files: Any,
     *,
     target: str,
     sensitive: str,
     sample_weight: str | None = None,
+    exposure: str | None = None,
     drop: Sequence[str] = (),
     criterion_rows: int = 1_000_000,
     folder: str | Path | None = None,
 ) -> None:
-    """Fit a classifier on Parquet files; see `FairXGBClassifier.fit_parquet`."""
+    """Fit a model on Parquet files; see `fit_parquet` of its class."""
     check_low_memory(model, criterion_rows)
-    named = [target, sensitive, *([] if sample_weight is None else [sample_weight])]
+    named = [each for each in (target, sensitive, sample_weight, exposure) if each is not None]
     if len(set(named)) < len(named):
-        raise ValueError("target, sensitive and sample_weight must be different columns")
+        others = (
+            "sensitive, sample_weight and exposure" if exposure else "sensitive and sample_weight"
+        )
+        raise ValueError(f"target, {others} must be different columns")
     drop = [drop] if isinstance(drop, str) else list(drop)
     opened = ParquetRows.of(files, leave_out=[*named, *drop])
-    rows = opened.rows(target, sensitive, sample_weight, model.groups)
+    rows = opened.rows(
+        target, sensitive, sample_weight, model.groups, loss=loss_of(model), exposure=exposure
+    )
+    if loss_of(model) is not None:
+        model.per_exposure_ = exposure is not None
     fit_rows(model, opened, rows, criterion_rows=criterion_rows, folder=folder)
 
 
-def check_low_memory(model: FairXGBClassifier, criterion_rows: int) -> None:
+def check_low_memory(model: Model, criterion_rows: int) -> None:
     """Raise unless the model can be trained from files."""
+    if loss_of(model) is not None:
+        check_rebalance(model)
     check_booster(model)
     check_integer(criterion_rows, "criterion_rows", at_least=1)
     method = (model.params or {}).get("tree_method", "hist")
@@ -87,16 +103,20 @@ def check_low_memory(model: FairXGBClassifier, criterion_rows: int) -> None:
 
 
 def fit_rows(
-    model: FairXGBClassifier,
+    model: Model,
     files: ParquetRows,
     rows: Rows,
     *,
     criterion_rows: int = 1_000_000,
     folder: str | Path | None = None,
 ) -> FittedRows:
-    """Fit a classifier on files; ``rows`` are all their rows, without the covariates."""
+    """Fit a model on files; ``rows`` are all their rows, without the covariates."""
     read_table(model, files.head(), reset=True)
-    model.classes_, model.sensitive_levels_ = rows.outcome.classes, rows.groups.levels
+    model.sensitive_levels_ = rows.groups.levels
+    if rows.outcome.is_label:
+        model.classes_ = rows.outcome.classes
+    else:
+        rows = replace(rows, outcome=rows.outcome.standardised(rows.weights))
     model.table_ = files.engine_table()
     share = min(1.0, criterion_rows / files.n_rows)
     held, chosen = _survey(files, rows, (model.validation_fraction, share), model)
@@ -120,26 +140,55 @@ def fit_rows(
                 return None
             return _objective(fitted.with_settings(revised.criterion), rows, ~held, folder)
 
-        params = engine_params(BoosterSettings.of(model))
-        feeds = [feed_of(files, model.table_, inside, rows.weights) for inside in (~held, held)]
-        first = training_matrix(params, feeds[0])
-        other = training_matrix(params, feeds[1], bins_of=first)
         derivatives = BoostingDerivatives(train, model.curvature, learning_rate(model))
-        grower = XGBoostGrower(params, first, other)
+        grower = _grower(model, files, rows, held)
         train_booster(model, Boosting(grower, derivatives, validation, revise=revise))
+    if not rows.outcome.is_label:
+        _bring_to_units(model, files, Part(rows, fitted))
     return FittedRows(criterion=fitted, held=held)
 
 
-def predict_rows(model: FairXGBClassifier, files: ParquetRows) -> Floats:
-    """Return the score of every row, read a batch at a time."""
-    scores = np.empty(files.n_rows)
+def _grower(model: Model, files: ParquetRows, rows: Rows, held: Mask) -> XGBoostGrower:
+    """Return the booster before its first tree, with its quantised rows."""
+    settings, own = BoosterSettings.of(model), None
+    if not rows.outcome.is_label:
+        taught = rows.take(np.flatnonzero(~held))
+        settings = settings.for_rows(taught, XGBOOST_UNITS)
+        own = taught.outcome if settings.own_objective else None
+    params = engine_params(settings)
+    feeds = [feed_of(files, model.table_, inside, rows.weights) for inside in (~held, held)]
+    first = training_matrix(params, feeds[0])
+    other = training_matrix(params, feeds[1], bins_of=first)
+    if own is None:
+        return XGBoostGrower(params, first, other)
+    first.set_info(label=own.as_given())
+    return XGBoostGrower(params, first, other, own_offset=own.offset)
+
+
+def predict_rows(model: Model, files: ParquetRows) -> Floats:
+    """Return the score or the mean of every row, read a batch at a time."""
+    scores, labels = np.empty(files.n_rows), hasattr(model, "predict_proba")
     for span, batch in files.batches():
-        scores[span] = model.predict_proba(batch)[:, 1]
+        scores[span] = model.predict_proba(batch)[:, 1] if labels else model.predict(batch)
     return scores
 
 
+def _bring_to_units(model: Any, files: ParquetRows, everything: Part) -> None:
+    """Let a model of numbers predict in the user's units, and with their total if asked for."""
+
+    def margin(_: Any) -> Floats:
+        margins = np.empty(files.n_rows)
+        for span, batch in files.batches():
+            coded = CodedTable(files.matrix(model.table_, batch), model.table_)
+            margins[span] = model.engine.margin(model.booster_, coded, model.n_jobs)
+        return margins
+
+    outcome, balanced = everything.rows.outcome, [everything] if check_rebalance(model) else None
+    bring_to_units(model, outcome, balanced, margin=margin)
+
+
 def _survey(
-    files: ParquetRows, rows: Rows, shares: tuple[float, float], model: FairXGBClassifier
+    files: ParquetRows, rows: Rows, shares: tuple[float, float], model: Model
 ) -> tuple[Mask, Mask]:
     """Read every row once: draw a hold-out and a sample, and refuse a column that is a copy of z.
 
@@ -164,7 +213,7 @@ def _survey(
 
 
 def _criterion_at(
-    model: FairXGBClassifier,
+    model: Model,
     files: ParquetRows,
     rows: Rows,
     sample: tuple[Rows, Index],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..checks import check_weights
+from ..core import Loss
 from ..extras import load
 from ..grouping import Grouping
 from ..groups import Groups
@@ -113,11 +114,27 @@ class ParquetRows:
         return matrix
 
     def rows(
-        self, target: str, sensitive: str, sample_weight: str | None, groups: Grouping | None
+        self,
+        target: str,
+        sensitive: str,
+        sample_weight: str | None,
+        groups: Grouping | None,
+        *,
+        loss: Loss | None = None,
+        exposure: str | None = None,
     ) -> Rows:
-        """Return label, sensitive attribute and weights of all rows, without their covariates."""
-        codes, classes = self.coded(target)
-        outcome = Outcome.labels(classes, len(classes)).take(codes)
+        """Return outcome, sensitive attribute and weights of all rows, without their covariates.
+
+        Numbers have a loss, and may have an exposure, which becomes part of the weights.
+        """
+        if loss is None:
+            codes, classes = self.coded(target)
+            outcome = Outcome.labels(classes, len(classes)).take(codes)
+        else:
+            periods = None if exposure is None else self.numbers(exposure)
+            outcome = Outcome.numbers(
+                self.numbers(target), self.n_rows, loss=loss, exposure=periods
+            )
         codes, levels = self.coded(sensitive)
         values, places = np.unique(levels, return_inverse=True)
         role = f"column {sensitive!r}"
@@ -125,6 +142,9 @@ class ParquetRows:
         if found.kept is not None:
             raise ValueError("only= leaves rows out; take them out of the files first")
         weights = None if sample_weight is None else self.weights(sample_weight)
+        if outcome.exposure is not None:
+            weights = outcome.exposure if weights is None else weights * outcome.exposure
+            outcome = replace(outcome, exposure=None)
         outcome.check_present(weights, f"column {target!r}")
         found.check_present(weights, f"column {sensitive!r}")
         return Rows(X=None, outcome=outcome, groups=found, weights=weights)
@@ -155,11 +175,14 @@ class ParquetRows:
 
     def weights(self, name: str) -> Floats | None:
         """Return a column of weights."""
+        return check_weights(self.numbers(name), self.n_rows, role=f"sample_weight column {name!r}")
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column of numbers, NaN where a value is missing."""
         parts = [
             _numbers(name, _plain(name, table.column(name))) for _, table in self.batches([name])
         ]
-        role = f"sample_weight column {name!r}"
-        return check_weights(np.concatenate(parts), self.n_rows, role=role)
+        return np.concatenate(parts)
 
     def take(self, chosen: NDArray[np.bool_]) -> Any:
         """Return the covariates of the chosen rows as one pyarrow table."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 from .boosted_regressor import BoostedRegressor
+from .training import number_loss_of, refit
 from .xgboost import XGBOOST
 
 
@@ -79,3 +83,55 @@ class FairXGBRegressor(BoostedRegressor):
     """
 
     engine = XGBOOST
+
+    def fit_parquet(
+        self,
+        files: Any,
+        *,
+        target: str,
+        sensitive: str,
+        sample_weight: str | None = None,
+        exposure: str | None = None,
+        drop: Sequence[str] = (),
+        criterion_rows: int = 1_000_000,
+        folder: Any = None,
+    ) -> Self:
+        """Fit on Parquet files that need not fit in memory, as `FairXGBClassifier.fit_parquet`.
+
+        The mean of the numbers, by which they are brought to their units, and the total that
+        predictions keep are those of all rows.
+
+        Parameters
+        ----------
+        files : path or sequence of paths
+            Parquet files of the same columns; a folder stands for those in it.
+        target : str
+            The column of the numbers; with an exposure the totals of it.
+        sensitive, sample_weight : str
+            The columns of the sensitive attribute and of the weights.
+        exposure : str, optional
+            The column of the exposure: the model is of the target per unit of it, and rows weigh by
+            it.
+        drop : sequence of str
+            Columns to leave out.
+        criterion_rows : int, default=1_000_000
+            The most rows that a criterion's models are fitted on.
+        folder : path, optional
+            Where the objective's columns are written while training lasts; the system's temporary
+            folder by default.
+
+        Returns
+        -------
+        self
+            The fitted regressor.
+        """
+        from .external import fit_parquet
+
+        def fit(model: Self) -> None:
+            number_loss_of(model)
+            fit_parquet(
+                model, files, target=target, sensitive=sensitive, sample_weight=sample_weight,
+                exposure=exposure, drop=drop, criterion_rows=criterion_rows, folder=folder,
+            )  # fmt: skip
+
+        return refit(self, fit)

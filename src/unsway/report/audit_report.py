@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..files import check_writable, write_atomically
-from .data_sections import closing_sections, data_sections
-from .effect_sections import audit_effects
+from .data_sections import closing_sections, data_sections, sign_off
+from .effect_sections import appendix, audit_effects
 from .facts import LEFT, AuditFacts, Views
 from .html import Page, Section
 from .score_sections import (
@@ -19,10 +20,12 @@ from .score_sections import (
     headline_of,
     key_numbers,
 )
-from .words import count, shown
+from .words import count, interval, percent, shown
 
 
-def write_audit_report(audit: Any, path: str | Path, *, title: str | None = None) -> Path:
+def write_audit_report(
+    audit: Any, path: str | Path, *, title: str | None = None, owner: str | None = None
+) -> Path:
     """Write an audit as one HTML file that opens from disk and asks the network for nothing.
 
     Parameters
@@ -33,6 +36,8 @@ def write_audit_report(audit: Any, path: str | Path, *, title: str | None = None
         The file; it is written whole or not at all.
     title : str, optional
         What the report is about; the names of the groups by default.
+    owner : str, optional
+        Who answers for the model: named at the head of the page and in the lines to sign.
 
     Returns
     -------
@@ -40,10 +45,10 @@ def write_audit_report(audit: Any, path: str | Path, *, title: str | None = None
     """
     facts = AuditFacts.of(audit)
     check_writable(path)
-    return write_atomically(path, audit_page(facts, title).render())
+    return write_atomically(path, audit_page(facts, title, owner).render())
 
 
-def audit_page(facts: AuditFacts, title: str | None = None) -> Page:
+def audit_page(facts: AuditFacts, title: str | None = None, owner: str | None = None) -> Page:
     """Return the report of one audit."""
     (low, high), (zeros, ones) = facts.groups, facts.rows
     name = "" if facts.sensitive == "z" else f"{shown(facts.sensitive)}: "
@@ -52,17 +57,41 @@ def audit_page(facts: AuditFacts, title: str | None = None) -> Page:
         title=shown(title, 200) if title else f"{name}{high} against {low}",
         lead=f"{count(zeros + ones)} rows: {count(ones)} of {high}, {count(zeros)} of {low}",
         headline=headline_of(Views([facts])),
-        numbers=key_numbers(Views([facts])),
-        sections=list(_sections(facts)),
+        numbers=key_numbers(Views([facts]), _below(facts)),
+        about=_about(facts, owner),
+        sections=list(_sections(facts, owner)),
         data={
             "rows": zeros + ones,
             "metrics": facts.metrics,
-            **{name: facts.causal.get(name) for name in (LEFT, "verdict")},
+            "decision": facts.decision.to_dict(),
+            **{name: facts.causal.get(name) for name in (LEFT, "parts", "verdict")},
         },
     )
 
 
-def _sections(facts: AuditFacts) -> Iterator[Section]:
+def _about(facts: AuditFacts, owner: str | None) -> dict[str, str]:
+    """Return what was audited."""
+    low, high = facts.groups
+    found = {str(name): shown(value, 300) for name, value in facts.about.items()}
+    found |= {
+        "sensitive": f"{shown(facts.sensitive)}: {high} against {low}",
+        "scored label": shown(facts.classes[1]),
+        "favourable": shown(facts.settings.get("favourable") or "not stated"),
+    }
+    return {**found, **({"owner": shown(owner, 200)} if owner else {})}
+
+
+def _below(facts: AuditFacts) -> dict[str, str]:
+    """Return the line below the pass-through: its interval, and the blind reference model's."""
+    own, blind = facts.decision.pass_through, facts.decision.blind_pass_through
+    if own is None:
+        return {}
+    ends = interval(own, partial(percent, decimals=0))
+    reference = "" if blind is None else f"blind model: {percent(blind['estimate'], 0)}"
+    return {"pass_through": ", ".join(filter(None, (ends, reference)))}
+
+
+def _sections(facts: AuditFacts, owner: str | None) -> Iterator[Section]:
     views = Views([facts])
     if facts.causal:
         yield audit_effects(facts)
@@ -71,7 +100,9 @@ def _sections(facts: AuditFacts) -> Iterator[Section]:
     yield groups_section(views)
     yield calibration_section(views)
     yield from data_sections(facts, basis_of(views))
+    yield from appendix(facts)
     yield from closing_sections("What was judged, and how.", _settings(facts))
+    yield sign_off(owner)
 
 
 def _settings(facts: AuditFacts) -> Mapping[str, Any]:

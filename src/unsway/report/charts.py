@@ -39,6 +39,9 @@ ONE, TWO, THREE, FOUR = (f"var(--{name})" for name in _VARIABLES.values())
 GROUPS = tuple(f"var(--{_VARIABLES[colour]})" for colour in colours.GROUPS)
 INK, SOFT, LINE = "var(--ink)", "var(--soft)", "var(--line)"
 GRID, PAPER = "var(--grid)", "var(--paper)"
+#: What a part of a gap is, and its colour wherever it is drawn.
+THROUGH, SHARP, DIRECTLY, WHOLE = "explained", "sharpness", "direct", "gap"
+KINDS = {THROUGH: THREE, SHARP: SOFT, DIRECTLY: FOUR, WHOLE: INK}
 SHAPES = ("circle", "diamond", "square", "triangle-up")
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
 
@@ -79,22 +82,26 @@ def script() -> str:
 
 
 def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
-    """Draw a measure of quality against a difference, a dot per strength, joined.
+    """Draw a measure of quality against a difference, a dot per strength, with their intervals.
 
-    Rows have ``x``, ``y``, ``text`` and whether they are ``chosen``.
+    Rows have ``x``, ``y``, the ends of both intervals, ``text`` and whether they are ``chosen``.
     """
+    across = _difference(alt.X, "x", _reach(rows, ("x", "x_low", "x_high"), zero=True), x)
+    up = alt.Y("y:Q", title=y, scale=_scale(_reach(rows, ("y", "y_low", "y_high"))))
     base = _chart().encode(
-        x=_difference(alt.X, "x", _reach(rows, ("x",), zero=True), x),
-        y=alt.Y("y:Q", title=y, scale=_scale(_reach(rows, ("y",)))),
+        x=across,
+        y=up,
         tooltip=["strength:Q", alt.Tooltip("text:N", title="points, then " + y)],
     )
-    line = base.mark_line(color=SOFT, strokeWidth=1).encode(order="position:Q")
+    bars = {"color": ONE, "strokeWidth": 1, "opacity": 0.35}
+    high = base.mark_rule(**bars).encode(y="y_low:Q", y2="y_high:Q")
+    wide = base.mark_rule(**bars).encode(x="x_low:Q", x2="x_high:Q")
     dots = base.mark_circle(size=42, color=ONE, opacity=1)
     chosen = base.transform_filter("datum.chosen").mark_point(
         size=260, color=THREE, strokeWidth=2, shape="square", filled=False, opacity=1
     )
     here = base.transform_filter(_HERE).mark_circle(size=170, color=TWO, opacity=1)
-    return _finish(_zero("x") + line + dots + here + chosen, 300, rows, start)
+    return _finish(_zero("x") + high + wide + dots + here + chosen, 300, rows, start)
 
 
 def cloud(rows: Rows, x: str, y: str, least: float) -> dict[str, Any]:
@@ -114,8 +121,8 @@ def cloud(rows: Rows, x: str, y: str, least: float) -> dict[str, Any]:
 
 
 def along(rows: Rows, start: int) -> dict[str, Any]:
-    """Draw the direct effect left with its interval along the strength."""
-    title = "direct effect left, points"
+    """Draw the direct effect in the scores with its interval along the strength."""
+    title = "direct effect, points"
     reach = _reach(rows, ("low", "high", "estimate"), zero=True)
     strengths = _scale(_reach(rows, ("strength",), margin=0.02))
     base = _chart().encode(x=alt.X("strength:Q", title="strength", scale=strengths))
@@ -132,33 +139,31 @@ def along(rows: Rows, start: int) -> dict[str, Any]:
     return _finish(band + _zero("y") + line + dots + here + dot, 260, rows, start)
 
 
-def decomposition(rows: Rows, start: int | None) -> dict[str, Any]:
-    """Draw, for labels and scores, what goes through the covariates and what goes directly.
+def waterfall(rows: Rows, start: int | None = None) -> dict[str, Any]:
+    """Draw signed parts that add up, a line each; a part begins where the one before it ends.
 
-    Rows have ``of``, ``way``, ``begin``, ``end`` and a ``label`` drawn ``at`` a place, in the
-    ``middle`` or at a ``side``; bars follow one another.
+    Rows have ``part``, ``kind``, ``begin``, ``end`` and a ``label``, drawn at the ``side`` where
+    the part ends.
     """
-    titles = {"of": "gap of", "way": "goes", "label": "size"}
+    titles = {"part": "part", "kind": "kind", "label": "points"}
     base = _chart(start).encode(
-        y=alt.Y("of:N", sort=None, title=None, axis=_names()),
+        y=alt.Y("part:N", sort=None, title=None, axis=_names(split=True)),
         tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()],
     )
     reach = _reach(rows, ("begin", "end"), zero=True, margin=0.22)
-    bars = base.mark_bar(height=28).encode(
-        x=_difference(alt.X, "begin", reach),
-        x2="end:Q",
-        color=_colour("way", _unique(rows, "way"), (THREE, FOUR)),
+    kinds = _unique(rows, "kind")
+    colours = [KINDS[kind] for kind in kinds]
+    bars = base.mark_bar(height=20).encode(
+        x=_difference(alt.X, "begin", reach), x2="end:Q", color=_colour("kind", kinds, colours)
     )
-    chart = bars + _zero("x")
-    for side, align, shift, colour in (
-        ("middle", "center", 0, PAPER),
-        ("right", "left", 6, INK),
-        ("left", "right", -6, INK),
-    ):
-        text = base.transform_filter(f"datum.side == '{side}'").encode(x="at:Q", text="label:N")
-        style = {"align": align, "dx": shift, "color": colour}
-        chart += text.mark_text(fontSize=12, fontWeight=600, **style)
-    return _finish(chart, _tall(rows, "of", 46), rows, start)
+    ends = base.mark_tick(thickness=2, size=24).encode(
+        x=_difference(alt.X, "end", reach), color=_colour("kind", kinds, colours)
+    )
+    chart = _zero("x") + bars + ends
+    for side, align, shift in (("right", "left", 6), ("left", "right", -6)):
+        text = base.transform_filter(f"datum.side == '{side}'").encode(x="end:Q", text="label:N")
+        chart += text.mark_text(fontSize=12, fontWeight=600, align=align, dx=shift, color=INK)
+    return _finish(chart, _tall(rows, "part", 36), rows, start)
 
 
 def forest(rows: Rows) -> dict[str, Any]:
@@ -319,8 +324,9 @@ def _names(grid: bool = False, split: bool = False) -> Any:
 
 def _legend(names: Sequence[str]) -> Any:
     """Return a legend above the chart: one line where a phone has room for it, else a list."""
-    one_line = sum(map(len, names)) + 4 * len(names) <= 46
-    return alt.Legend(title=None, orient="top", columns=0 if one_line else 1)
+    one_line = sum(map(len, names)) + 4 * len(names) <= 36
+    short = max(map(len, names), default=0) <= 12
+    return alt.Legend(title=None, orient="top", columns=0 if one_line else 2 if short else 1)
 
 
 def _colour(

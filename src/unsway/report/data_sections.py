@@ -13,7 +13,7 @@ from ..auditing.numbers import number, points
 from ..auditing.verdict import level_of
 from . import charts
 from .facts import AuditFacts
-from .html import Chart, Check, Checks, Facts, Section, Table, Text, read_template
+from .html import Chart, Check, Checks, Facts, Section, SignOff, Table, Text, read_template
 from .words import count, distinct, estimate, interval, percent, shown
 
 #: Lines of a love plot; those that differ most.
@@ -29,7 +29,7 @@ TEXTS = tomllib.loads(read_template("texts.toml"))
 
 def data_sections(
     audit: AuditFacts | None,
-    basis: Text,
+    basis: Text | Checks,
     checked: Sequence[Check] = (),
     notes: Sequence[str] = (),
 ) -> Iterator[Section]:
@@ -39,7 +39,7 @@ def data_sections(
     ----------
     audit : AuditFacts or None
         What has looked at the data, if anything has.
-    basis : Text
+    basis : Text or Checks
         What the decision rests on.
     checked, notes : sequences
         What else was checked, and what else to keep in mind.
@@ -170,7 +170,9 @@ def _benchmarks(found: Mapping[str, Any]) -> Iterator[Table]:
 # --- what was checked, and what was not -----------------------------------------------------------
 
 
-def _limits_section(basis: Text, checked: Sequence[Check], notes: Sequence[str]) -> Section:
+def _limits_section(
+    basis: Text | Checks, checked: Sequence[Check], notes: Sequence[str]
+) -> Section:
     """Say what the decision rests on; list findings, assumptions, and what nobody looked at."""
     lists = {
         "Checked on these rows": checked,
@@ -202,6 +204,13 @@ def closing_sections(lead: str, settings: Mapping[str, Any]) -> list[Section]:
         Section("settings", "Data and settings", lead, [facts]),
         Section("citing", "How to cite", "", [citing]),
     ]
+
+
+def sign_off(owner: str | None) -> Section:
+    """Return lines to sign."""
+    named = f"Owner: {shown(owner, 200)}" if owner else "Owner"
+    roles = (named, "Validated by", "Approved by")
+    return Section("signatures", "Sign-off", "", [SignOff(roles)])
 
 
 def _setting(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..auditing.numbers import number, points
@@ -15,14 +15,21 @@ from .words import estimate, interval, shown
 EFFECTS = {
     "total": ("whole", "whole, between the groups"),
     "explained": ("through covariates", "through covariates, mean"),
-    "indirect_reference": ("through covariates", "through covariates, at z = 0"),
-    "indirect_group": ("through covariates", "through covariates, at z = 1"),
+    "indirect_reference": ("through covariates", "through covariates, held at z = 0"),
+    "indirect_group": ("through covariates", "through covariates, held at z = 1"),
     "direct_everyone": ("direct", "direct, mean over everyone"),
-    "direct_reference": ("direct", "direct, people with z = 0"),
-    "direct_group": ("direct", "direct, people with z = 1"),
+    "direct_reference": ("direct", "direct, for z = 0"),
+    "direct_group": ("direct", "direct, for z = 1"),
     "direct_overlap": ("direct", "direct, where the groups overlap"),
 }
-THROUGH, DIRECT = "through the covariates", "directly"
+#: The parts of the scores' gap: what they are called on an axis, and their kind.
+PARTS = {
+    "explained": ("the covariates, explain", charts.THROUGH),
+    "sharpness": ("sharpness, of the scores", charts.SHARP),
+    "passed_on": ("passed on, by proxies", charts.DIRECTLY),
+    "z_itself": ("the attribute, itself", charts.DIRECTLY),
+    "rest": ("other, differences", charts.DIRECTLY),
+}
 
 
 def audit_effects(audit: AuditFacts) -> Section:
@@ -36,12 +43,21 @@ def audit_effects(audit: AuditFacts) -> Section:
         ],
     )
     forest = _forest(audit, f"{audit.settings['confidence']:.0%}", table)
-    split = _decomposition(Views([audit]), estimate(audit.effect("explained")))
+    through = estimate(audit.effect("explained"))
+    split = _parts(audit) if audit.causal.get("parts") else _decomposition(Views([audit]), through)
     return _section(
         audit,
         f"{shown(audit.sensitive)} itself does, those columns held fixed",
-        [split, forest, *_curves(audit), *_surrogate(audit)],
+        [split, forest, *_curves(audit)],
     )
+
+
+def appendix(audit: AuditFacts) -> Iterator[Section]:
+    """Yield the coefficients of the surrogate, which few readers need."""
+    tables = list(_surrogate(audit))
+    if tables:
+        lead = "The regression that the penalty `DirectEffect` uses; no decision rests on it."
+        yield Section("appendix", "Appendix: surrogate coefficients", lead, tables)
 
 
 def sweep_effects(views: Views[PointFacts]) -> Section:
@@ -70,54 +86,85 @@ def _section(first: View, itself: str, blocks: Sequence[Block]) -> Section:
     )
 
 
+def _parts(audit: AuditFacts) -> Chart:
+    """Draw where the gap of the scores comes from."""
+    found = audit.causal["parts"]
+    low, high = audit.groups
+    whole = found["explained"]["estimate"] + found["left"]["estimate"]
+    signed = [(*PARTS[name], found[name]["estimate"]) for name in PARTS]
+    rows = [*_falling(signed), _bar("gap, of the scores", charts.WHOLE, 0.0, whole)]
+    lines = [(PARTS[name][0].replace(",", ""), estimate(found[name])) for name in PARTS]
+    direct = {**found["direct"], **dict(list(audit.decision.direct.items())[:4])}
+    lines += [("direct: the last three", estimate(direct)), ("gap of the scores", points(whole))]
+    return Chart(
+        "decomposition",
+        f"Where the gap of the scores comes from, {high} minus {low}",
+        "Bars one below the other, each beginning where the one above ends: what the covariates "
+        "explain, what the sharpness of the scores adds or takes away, what columns that stand for "
+        "the group pass on, what the attribute itself adds, and the rest; the last bar is the gap.",
+        charts.waterfall(rows),
+        Table(
+            "Parts of the gap on the scale of the labels, in percentage points",
+            ("part", "size (interval)"),
+            lines,
+        ),
+    )
+
+
 def _decomposition(views: AnyViews, through: str) -> Chart:
     """Draw the gap of labels and scores, split in two."""
     return Chart(
         "decomposition",
         "The gap between the groups, split in two",
-        "Two bars, the gap in the labels and the gap in the scores; each begins with the part that "
-        "goes through the covariates and ends with the part that goes directly.",
-        charts.decomposition(views.rows(_bars), views.position),
+        "Two pairs of bars, for the labels and for the scores: what goes through the covariates, "
+        "and, beginning where it ends, what goes directly.",
+        charts.waterfall(views.rows(_bars), views.position),
         views.table(
             "The gap in percentage points, split in two",
-            ("gap of", "whole", THROUGH, DIRECT),
-            lambda view: [
-                (of, estimate(whole), through, estimate(direct))
-                for of, (whole, direct) in _gaps(view).items()
-            ],
+            ("in the", charts.THROUGH, charts.DIRECTLY),
+            lambda view: [(of, through, estimate(direct)) for of, direct in _direct(view).items()],
         ),
     )
 
 
-def _gaps(view: View) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Return the gap in the labels and in the scores, and the direct part of each."""
-    return {
-        "labels": (view.effect("total"), {**NOTHING, "estimate": view.label_direct}),
-        "scores": (view.metric("score_gap"), view.left),
-    }
+def _direct(view: View) -> dict[str, Mapping[str, Any]]:
+    """Return the direct part of the labels' gap and of the scores'."""
+    return {"labels": {**NOTHING, "estimate": view.label_direct}, "scores": view.direct}
 
 
 def _bars(view: View) -> Iterator[dict[str, Any]]:
     """Yield two bars for each gap; the direct part begins where the other ends."""
     through = view.effect("explained")["estimate"]
-    for of, (whole, direct) in _gaps(view).items():
-        gap = whole["estimate"]
-        if through is None or gap is None:
+    for of, direct in _direct(view).items():
+        if through is None or direct["estimate"] is None:
             continue
-        ends = (through, gap)
-        side, edge = ("right", max(0.0, *ends)) if max(ends) > 0 else ("left", min(0.0, *ends))
-        for way, begin, end, size, place, at in (
-            (THROUGH, 0.0, through, through, "middle", min(ends, key=abs) / 2),
-            (DIRECT, through, gap, direct["estimate"], side, edge),
-        ):
-            yield {"of": of, "way": way, "begin": begin, "end": end, "label": points(size),
-                   "side": place, "at": at}  # fmt: skip
+        ways = ((charts.THROUGH, through), (charts.DIRECTLY, direct["estimate"]))
+        yield from _falling([(f"{of}, {way}", way, size) for way, size in ways])
+
+
+def _falling(signed: Iterable[tuple[str, str, float]]) -> Iterator[dict[str, Any]]:
+    """Yield parts by name, kind and size as bars, each beginning where the one before ends."""
+    begin = 0.0
+    for part, kind, size in signed:
+        yield _bar(part, kind, begin, begin + size)
+        begin += size
+
+
+def _bar(part: str, kind: str, begin: float, end: float) -> dict[str, Any]:
+    side = "right" if end >= begin else "left"
+    label = points(end - begin)
+    return {"part": part, "kind": kind, "begin": begin, "end": end, "label": label, "side": side}
 
 
 def _known(view: View) -> list[tuple[str, str]]:
     """Return the effects that were estimated, and what they say."""
+    low, high = view.groups
+
+    def named(label: str) -> str:
+        return label.replace("z = 0", shown(low, 16)).replace("z = 1", shown(high, 16))
+
     return [
-        (name, label)
+        (name, named(label))
         for name, (_, label) in EFFECTS.items()
         if view.effect(name)["estimate"] is not None
     ]

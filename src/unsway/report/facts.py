@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from ..auditing.inputs import MARGIN
 from ..auditing.verdict import Decision, labels_direct
 from ..sweeps import Choice, Frontier, Point, Store
 from .html import Moving, Table
@@ -17,7 +18,9 @@ from .words import count, group_name
 #: The forms of `Audit.to_dict` the report can read.
 SCHEMA_VERSIONS = (2,)
 NOTHING: Mapping[str, Any] = {"estimate": None, "low": None, "high": None, "se": None}
-#: The first measure of a report.
+#: The first measure of a report: what its decision is about.
+DIRECT = "direct_effect"
+#: The gap of the scores as they are less what is explained, where no better measure is known.
 LEFT = "direct_effect_left"
 #: Parts of the rows to judge by, best first; one with a direct effect left comes before others.
 JUDGED = ("test", "validation", "train")
@@ -51,9 +54,9 @@ class _Judged(ABC):
         """Return a measure of all rows or between the groups, with its interval."""
 
     @property
-    def left(self) -> Mapping[str, Any]:
-        """The direct effect left in the scores."""
-        return self.metric(LEFT)
+    def direct(self) -> Mapping[str, Any]:
+        """The direct effect in the scores, which the decision is about."""
+        return self.metric(DIRECT)
 
     @property
     def label_direct(self) -> float | None:
@@ -87,6 +90,10 @@ class AuditFacts(_Judged):
         The model compared with a baseline; empty without one.
     settings : mapping
         How the audit was made.
+    about : mapping
+        What was audited, in words.
+    classes : tuple of str
+        What labels of 0 and 1 stand for.
     """
 
     sensitive: str
@@ -100,6 +107,8 @@ class AuditFacts(_Judged):
     missing: str
     comparison: Mapping[str, Any] = field(repr=False)
     settings: Mapping[str, Any]
+    about: Mapping[str, Any]
+    classes: tuple[str, str]
 
     @classmethod
     def of(cls, audit: Any) -> AuditFacts:
@@ -125,6 +134,8 @@ class AuditFacts(_Judged):
             missing=str(found["missing"] or ""),
             comparison=found["comparison"] or {},
             settings=found["settings"],
+            about=found["about"],
+            classes=tuple(found["classes"]),
         )
 
     @property
@@ -136,8 +147,10 @@ class AuditFacts(_Judged):
         self, name: str, group: str | None = None, threshold: float | None = None
     ) -> Mapping[str, Any]:
         """Return a measure of a group, at a threshold (the first) if it needs one."""
-        if name == LEFT:
-            return self.causal.get(LEFT) or NOTHING
+        if name == DIRECT:
+            return self.decision.direct
+        if name == "pass_through":
+            return self.decision.pass_through or NOTHING
         groups = ("overall", "between") if group is None else (group,)
         thresholds = (None, self.thresholds[0] if threshold is None else threshold)
         for row in self.metrics:
@@ -175,12 +188,15 @@ class PointFacts(_Judged):
         Effects of z on the labels of that part.
     groups : tuple of str
         The names of z = 0 and z = 1 as they are shown.
+    stated : mapping
+        What the decision takes as given: the margin, the scored and the favourable label.
     """
 
     point: Point
     part: str
     effects: Mapping[str, Mapping[str, Any]] = field(repr=False)
     groups: tuple[str, str]
+    stated: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def strength(self) -> float:
@@ -190,7 +206,7 @@ class PointFacts(_Judged):
     @property
     def decision(self) -> Decision:
         """What is claimed of the direct effect in the scores of this strength."""
-        return self.point.decision(self.part, self.groups)
+        return self.point.decision(self.part, self.groups, **self.stated)
 
     def value(self, measure: str, part: str | None = None) -> float | None:
         """Return a measure on a part of the rows; None where there is none."""
@@ -199,6 +215,8 @@ class PointFacts(_Judged):
 
     def metric(self, name: str) -> Mapping[str, Any]:
         """Return a measure with its interval, where it has one."""
+        if name == DIRECT and self.value(DIRECT) is None:
+            name = LEFT
         ends = {end: self.value(f"{name}_{end}") for end in ("low", "high")}
         return {"estimate": self.value(name), **ends}
 
@@ -222,9 +240,16 @@ class FrontierFacts:
     frontier: Frontier
     choice: Choice | None
     points: Sequence[PointFacts] = field(repr=False)
+    roles: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, frontier: Any, choice: Any = None) -> FrontierFacts:
+    def of(
+        cls,
+        frontier: Any,
+        choice: Any = None,
+        favourable: str | None = None,
+        margin: float = MARGIN,
+    ) -> FrontierFacts:
         """Read a `Frontier` and the `Choice` that was made from it."""
         if not isinstance(frontier, Frontier):
             raise TypeError(f"frontier must be a Frontier; got {type(frontier).__name__}")
@@ -239,9 +264,15 @@ class FrontierFacts:
         known = [name for name in parts if math.isfinite(fitted[0].value(LEFT, name))]
         part = (known or parts)[0]
         effects = frontier.parts.get(part, {}).get("effects", {})
-        groups = _group_names(_levels(frontier, fitted[0].strength))
-        points = [PointFacts(point, part, effects, groups) for point in fitted]
-        return cls(frontier=frontier, choice=choice, points=points)
+        roles = _roles(frontier, fitted[0].strength)
+        groups = _group_names(roles.get("sensitive_levels") or (0, 1))
+        stated = {
+            "margin": margin,
+            "scored": str(roles.get("positive") or "1"),
+            "favourable": favourable or "",
+        }
+        points = [PointFacts(point, part, effects, groups, stated) for point in fitted]
+        return cls(frontier=frontier, choice=choice, points=points, roles=roles)
 
     @property
     def strengths(self) -> list[float]:
@@ -264,13 +295,16 @@ class FrontierFacts:
         return [name for name in reversed(JUDGED) if name in self.frontier.part_names]
 
 
-def _levels(frontier: Frontier, strength: float) -> Sequence[Any]:
-    """Return what z = 0 and z = 1 stand for, from a model or its card, where either says so."""
+def _roles(frontier: Frontier, strength: float) -> dict[str, Any]:
+    """Return the roles of the columns, from a model or its card, where either says so."""
     levels: Any = getattr(frontier.models.get(strength), "sensitive_levels_", None)
-    if levels is None and frontier.store is not None:
+    if levels is not None:
+        return {"sensitive_levels": tuple(levels)}
+    roles: dict[str, Any] = {}
+    if frontier.store is not None:
         with suppress(OSError, ValueError, KeyError, TypeError):
-            levels = Store(frontier.store).card(strength)["roles"]["sensitive_levels"]
-    return (0, 1) if levels is None else tuple(levels)
+            roles = dict(Store(frontier.store).card(strength)["roles"])
+    return roles
 
 
 def _group_names(levels: Sequence[Any]) -> tuple[str, str]:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..auditing.inputs import MARGIN
 from ..auditing.numbers import number, points
 from ..files import check_writable, write_atomically
 from . import charts
-from .data_sections import closing_sections, data_sections
+from .data_sections import closing_sections, data_sections, sign_off
 from .effect_sections import sweep_effects
-from .facts import LEFT, AuditFacts, FrontierFacts, PointFacts, Views
+from .facts import DIRECT, AuditFacts, FrontierFacts, PointFacts, Views
 from .html import Chart, Check, Page, Section, Slider, Table
 from .score_sections import (
     KEY,
@@ -33,6 +34,9 @@ def write_frontier_report(
     choice: Any = None,
     audits: Mapping[float, Any] | None = None,
     title: str | None = None,
+    owner: str | None = None,
+    favourable: str | None = None,
+    margin: float = MARGIN,
 ) -> Path:
     """Write a frontier as one HTML file with a slider over its strengths.
 
@@ -50,19 +54,28 @@ def write_frontier_report(
         slider, and for overlap and balance.
     title : str, optional
         What the report is about.
+    owner : str, optional
+        Who answers for the model: named at the head of the page and in the lines to sign.
+    favourable : str, optional
+        The label that is good for a person; until it is stated, texts say only who scores higher.
+    margin : float, default=0.02
+        A direct effect is called small only if its 90% interval lies within ±margin.
 
     Returns
     -------
     Path
     """
-    facts = FrontierFacts.of(frontier, choice)
+    facts = FrontierFacts.of(frontier, choice, favourable, margin)
     found = _audits(facts, audits or {})
     check_writable(path)
-    return write_atomically(path, frontier_page(facts, found, title).render())
+    return write_atomically(path, frontier_page(facts, found, title, owner).render())
 
 
 def frontier_page(
-    facts: FrontierFacts, audits: Sequence[AuditFacts] = (), title: str | None = None
+    facts: FrontierFacts,
+    audits: Sequence[AuditFacts] = (),
+    title: str | None = None,
+    owner: str | None = None,
 ) -> Page:
     """Return the report of a frontier."""
     views = Views(facts.points, facts.chosen or 0)
@@ -82,13 +95,30 @@ def frontier_page(
         + (f"{count(rows)} {facts.part} rows" if rows else f"the {facts.part} rows"),
         headline=headline_of(views if known is None else Views(audits, views.start)),
         numbers=key_numbers(views, plain),
-        sections=list(_sections(facts, views, audits, known)),
+        about=_about(facts, owner),
+        sections=[*_sections(facts, views, audits, known), sign_off(owner)],
         slider=Slider(facts.strengths, views.start, facts.chosen),
         data={
             "part": facts.part,
             "points": [{"strength": p.strength, "parts": p.point.parts} for p in facts.points],
         },
     )
+
+
+def _about(facts: FrontierFacts, owner: str | None) -> dict[str, str]:
+    """Return what was judged."""
+    (low, high), roles = facts.points[0].groups, facts.roles
+    stated, dropped = facts.points[0].stated, roles.get("dropped") or ()
+    found = {
+        "target": shown(roles["target"]) if roles.get("target") else "",
+        "scored label": shown(stated["scored"]),
+        "favourable": shown(stated["favourable"] or "not stated"),
+        "sensitive": f"{shown(roles.get('sensitive') or 'z')}: {high} against {low}",
+        "columns dropped": shown(", ".join(map(str, dropped)), 300) if dropped else "",
+        "chosen": "" if facts.choice is None else f"strength {facts.choice.strength:g}",
+        "owner": shown(owner, 200) if owner else "",
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _audits(facts: FrontierFacts, audits: Mapping[float, Any]) -> list[AuditFacts]:
@@ -128,27 +158,30 @@ def _sections(
 
 def _tradeoff_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
     """Show what every strength costs and what it leaves."""
-    known = views.first.left["estimate"] is not None
+    known = views.first.direct["estimate"] is not None
     marked = "" if facts.chosen is None else " The square marks the strength that was chosen."
     blocks = [_tradeoff(facts, views, known, marked), *([_along(views)] if known else [])]
     return Section(
         "tradeoff",
         "What fairness costs",
-        "Each dot is a model of its own; the large one is the strength the slider stands at. More "
-        "strength takes more of the direct effect out, and past zero it takes too "
-        f"much.{marked}",
+        "Each dot is a model of its own, with the intervals of both figures; the large one is the "
+        "strength the slider stands at. The models are judged on the same rows, so that they "
+        f"differ by less chance than the intervals show.{marked}",
         blocks,
     )
 
 
 def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marked: str) -> Chart:
-    what = "direct effect left" if known else "gap of the scores"
+    what = "direct effect in the scores" if known else "gap of the scores"
 
     def drawn(point: PointFacts) -> Iterator[dict[str, Any]]:
-        x, y = point.value(LEFT if known else "score_gap"), point.value("accuracy")
+        across, up = point.metric(DIRECT if known else "score_gap"), point.metric("accuracy")
+        x, y = across["estimate"], up["estimate"]
         chosen = facts.choice is not None and point.strength == facts.choice.strength
         text = f"{points(x)}, {number(y)}"
-        yield {"strength": point.strength, "x": x, "y": y, "chosen": chosen, "text": text}
+        ends = {f"x_{end}": across[end] for end in ("low", "high")}
+        ends |= {f"y_{end}": up[end] for end in ("low", "high")}
+        yield {"strength": point.strength, "x": x, "y": y, **ends, "chosen": chosen, "text": text}
 
     kept = _known(lambda name: (point.value(name) for point in facts.points))
     table = Table(
@@ -162,8 +195,8 @@ def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marke
     return Chart(
         "tradeoff",
         f"Accuracy against the {what}",
-        f"A dot per strength, joined in their order: accuracy upwards, {what} to the right, "
-        f"with a line at zero.{marked}",
+        f"A dot per strength with its intervals: accuracy upwards, {what} to the right, with a "
+        f"line at zero.{marked}",
         charts.tradeoff(views.rows(drawn), f"{what}, points", "accuracy", views.start),
         table,
     )
@@ -171,19 +204,19 @@ def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marke
 
 def _along(views: Views[PointFacts]) -> Chart:
     def drawn(point: PointFacts) -> Iterator[dict[str, Any]]:
-        yield {"strength": point.strength, **point.left, "text": estimate(point.left)}
+        yield {"strength": point.strength, **point.direct, "text": estimate(point.direct)}
 
     return Chart(
         "along",
-        "The direct effect left at every strength, with its interval",
+        "The direct effect in the scores at every strength, with its interval",
         "A line with a band against the strength; where the band holds zero, these rows cannot "
-        "tell the direct effect left from none.",
+        "tell the direct effect from none.",
         charts.along(views.rows(drawn), views.start),
         Table(
-            "The direct effect left at every strength, in percentage points",
-            ("strength", "direct effect left", "interval"),
+            "The direct effect in the scores at every strength, in percentage points",
+            ("strength", "direct effect", "interval"),
             [
-                (f"{point.strength:g}", points(point.left["estimate"]), interval(point.left))
+                (f"{point.strength:g}", points(point.direct["estimate"]), interval(point.direct))
                 for point in views.each
             ],
         ),

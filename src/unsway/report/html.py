@@ -95,7 +95,14 @@ class Checks:
     checks: Sequence[Check]
 
 
-Block = Text | Table | Figure | Chart | Facts | Checks
+@dataclass(frozen=True)
+class SignOff:
+    """Lines to sign on paper, one per role."""
+
+    roles: Sequence[str]
+
+
+Block = Text | Table | Figure | Chart | Facts | Checks | SignOff
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,8 @@ class Page:
         The verdict. A page with one has a list of its sections, which then are `Section`.
     numbers : sequence of KeyNumber
         The few numbers to remember.
+    about : mapping of str to str
+        What was judged: names with their values, at the head of the page.
     slider : Slider, optional
         What moves the texts and charts.
     data : mapping
@@ -166,6 +175,7 @@ class Page:
     kicker: str = ""
     headline: Headline | None = None
     numbers: Sequence[KeyNumber] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
     slider: Slider | None = None
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ..auditing.numbers import number, points, signed
 from . import charts
-from .facts import LEFT, AnyViews, AuditFacts, Views, numbers_of, renamed
-from .html import Chart, Headline, KeyNumber, Section, Table, Text
+from .facts import DIRECT, LEFT, AnyViews, AuditFacts, Views, numbers_of, renamed
+from .html import Chart, Check, Checks, Headline, KeyNumber, Section, Table, Text
 from .words import Writer, count, estimate, interval, percent
 
 #: Measures of a model by what they are called; a name that ends in "points" is a difference of
@@ -22,10 +23,12 @@ MEASURES = {
     "score_gap": "score gap, points",
     "selection_rate_difference": "selection gap, points",
     "equalized_odds_difference": "equalised odds difference",
-    LEFT: "direct effect left, points",
+    DIRECT: "direct effect, points",
+    "pass_through": "pass-through",
+    LEFT: "score gap less explained, points",
 }
-#: Those at the head of a page; the first is left out where it is not known.
-KEY = (LEFT, "score_gap", "selection_rate_difference", "accuracy", "auc")
+#: Those at the head of a page; what is not known is left out.
+KEY = (DIRECT, "pass_through", "score_gap", "selection_rate_difference", "accuracy")
 #: Measures of the table by group that are not drawn; the others lie in [0, 1].
 NOT_DRAWN = ("log_loss", "brier", "calibration_error")
 #: Measures by group.
@@ -54,7 +57,9 @@ GROUPS = ("z=0", "z=1")
 
 
 def writer(label: str, other: Writer = number) -> Writer:
-    """Return what writes a measure with this name: percentage points, or the other writer."""
+    """Return what writes a measure with this name: percentage points, shares, or the other."""
+    if label == MEASURES["pass_through"]:
+        return partial(percent, decimals=0)
     return points if label.endswith("points") else other
 
 
@@ -68,15 +73,18 @@ def headline_of(views: AnyViews) -> Headline:
     )
 
 
-def basis_of(views: AnyViews) -> Text:
-    """Return what the decision rests on."""
-    return Text("", [views.text(lambda view: " ".join(view.decision.basis))])
+def basis_of(views: AnyViews) -> Text | Checks:
+    """Return what the decision rests on: a list, or a paragraph where a slider moves it."""
+    if len(views.each) > 1:
+        return Text("", [views.text(lambda view: " ".join(view.decision.basis))])
+    checks = [Check("unknown", line) for line in views.first.decision.basis]
+    return Checks("What the decision rests on", checks)
 
 
 def key_numbers(views: AnyViews, below: Mapping[str, str] | None = None) -> list[KeyNumber]:
     """Return the few numbers at the head of the page, with a line below or with their intervals."""
-    names = KEY if views.first.left["estimate"] is not None else KEY[1:]
-    return [_key_number(views, name, (below or {}).get(name)) for name in names]
+    known = [each for each in KEY if views.first.metric(each)["estimate"] is not None]
+    return [_key_number(views, name, (below or {}).get(name)) for name in known]
 
 
 def _key_number(views: AnyViews, name: str, below: str | None) -> KeyNumber:
@@ -98,7 +106,7 @@ def groups_section(views: Views[AuditFacts]) -> Section:
         "The groups side by side",
         f"A row is selected when its score exceeds {thresholds[0]:g}{more}. Group metrics look "
         "at results alone and do not ask why they differ.",
-        [_group_chart(views), _between(views), *_thresholds(views)],
+        [_group_chart(views), _between(views), *_selections(views), *_thresholds(views)],
     )
 
 
@@ -133,6 +141,26 @@ def _between(views: Views[AuditFacts]) -> Table:
         lambda audit: [
             (label, estimate(audit.metric(name), writer(label))) for name, label in BETWEEN.items()
         ],
+    )
+
+
+def _selections(views: Views[AuditFacts]) -> Iterator[Table]:
+    """Yield who is decided otherwise than by a fair ranking that selects as many."""
+    if not all(audit.causal.get("selections") for audit in views.each):
+        return
+    low, high = views.first.groups
+
+    def lines(audit: AuditFacts) -> Iterator[tuple[str, ...]]:
+        rows = {(r["rule"], r["count"], r["group"]): r for r in audit.causal["selections"]}
+        for (rule, _, group), row in rows.items():
+            if group == "z=0":
+                each = (estimate(rows[rule, row["count"], g], count) for g in GROUPS)
+                yield f"{rule}: {row['meaning']}", *each
+
+    yield views.table(
+        "People per 1,000 of each group, compared with a fair ranking that selects as many",
+        ("count", low, high),
+        lines,
     )
 
 
@@ -233,7 +261,7 @@ def comparison_section(audit: AuditFacts) -> Section:
     gap = next(iter(audit.comparison["direct_effect_left_differences"].values()), None)
     lead = "Both models on the same rows; intervals are those of the difference itself."
     if gap is not None:
-        lead += f" The direct effect left differs by {estimate(gap)} percentage points."
+        lead += f" Their score gaps differ by {estimate(gap)} percentage points."
     columns = ("measure", "baseline", "model", "difference", "interval")
     table = Table("The model beside the baseline", columns, rows)
     return Section("baseline", "Beside the baseline", lead, [table])

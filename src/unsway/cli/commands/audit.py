@@ -37,6 +37,7 @@ from .. import options
 @options.jobs(1)
 @click.option("-o", "--output", type=options.NEW_FILE,
               help="Write the report as one HTML file.")  # fmt: skip
+@options.page_options
 @options.json_file
 @click.option("--csv", "csv_file", type=options.NEW_FILE,
               help="Write the table of metrics to this file.")  # fmt: skip

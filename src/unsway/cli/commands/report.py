@@ -14,7 +14,9 @@ from .. import options
 @click.option("-o", "--output", type=options.ANY_PATH, required=True,
               help="The .html file.")  # fmt: skip
 @options.limits("Mark", "; without a limit, that of the default rule is marked")
-@click.option("--title", help="What the report is about.")
+@options.favourable
+@options.margin
+@options.page_options
 @options.quiet
 def report(**given: Any) -> None:
     """Show the sweep in the folder STORE, made by `unsway frontier`, as one HTML page.
