@@ -69,6 +69,17 @@ def test_a_file_becomes_table_figure_models_and_choice(file, tmp_path):
     assert f"Chosen: strength {chosen.strength:g}" in result.stdout
 
 
+def test_the_decision_on_the_chosen_model_is_printed_and_opens_the_report(file, tmp_path):
+    stated = ["--favourable", "0", "--margin", "0.3"]
+    result = run(file, tmp_path / "out", *LOGISTIC, *stated)
+    point = Frontier.load(tmp_path / "out").select().point
+    decision = point.decision("test", ("F", "M"), scored="1", favourable="0", margin=0.3)
+    assert decision.headline in " ".join(result.stdout.split())
+    assert decision.state != "below margin"  # overlap and balance were not checked
+    html = (tmp_path / "out" / "frontier.html").read_text("utf-8")
+    assert decision.headline in html
+
+
 def test_the_chosen_model_predicts_from_its_folder(file, tmp_path):
     run(file, tmp_path / "out", *LOGISTIC, "--quiet")
     scores = tmp_path / "scores.csv"

@@ -423,6 +423,9 @@ def test_a_plot_shows_both_parts_and_the_choice(judged):
         for point in judged.points
     ]
     np.testing.assert_allclose(lines["test"], expected)
+    directions = {tuple(np.ptp(line, axis=0) > 0) for bars in ax.collections
+                  for line in getattr(bars, "get_segments", list)()}  # fmt: skip
+    assert directions == {(True, False), (False, True)}  # intervals of both measures
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert f"chosen, λ = {choice.strength:g}" in labels
     assert judged.plot(ax, x="log_loss", y="score_gap") is ax

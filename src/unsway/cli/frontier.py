@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import FairLogisticRegression
 from .._typing import Floats
+from ..auditing.evidence import name_groups
 from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
 from ..models.features import Feature, align, features_of_table, one_hot
@@ -50,7 +51,8 @@ class OneHot:
 def frontier(
     file: Path, flags: RoleFlags, strengths: tuple[float, ...] | None, test_file: Path | None,
     test_fraction: float, cv: int | None, choose: str | None, max_direct_effect: float | None,
-    max_accuracy_loss: float | None, jobs: int, output: Path, quiet: bool, **model: Any,
+    max_accuracy_loss: float | None, jobs: int, output: Path, quiet: bool,
+    favourable: str | None, margin: float, **model: Any,
 ) -> None:  # fmt: skip
     """Train models of many strengths on a CSV or Parquet FILE, and choose one.
 
@@ -74,7 +76,8 @@ def frontier(
     if model["allow_separation"]:
         split["effects"] = {"allow_separation": True}
     found = _run(classifier, train, test, chosen, store, jobs, quiet, **split)
-    _finish(found, store, quiet, title, {"rule": choose, **limits})
+    stated = {"favourable": favourable, "margin": margin}
+    _finish(found, store, quiet, title, {"rule": choose, **limits}, stated)
 
 
 def _split(
@@ -129,7 +132,10 @@ def _on_point(progress: Steps) -> Callable[[Point, int, int], None]:
     return show
 
 
-def _finish(found: Frontier, store: Store, quiet: bool, title: str, limits: dict[str, Any]) -> None:
+def _finish(
+    found: Frontier, store: Store, quiet: bool, title: str, limits: dict[str, Any],
+    stated: dict[str, Any],
+) -> None:  # fmt: skip
     """Write table, figure and chosen model, and print the results."""
     writable = os.access(store.path, os.W_OK)
     if writable:
@@ -150,13 +156,29 @@ def _finish(found: Frontier, store: Store, quiet: bool, title: str, limits: dict
             figure = found.plot(y=fairness, choice=choice).figure
             write_atomically(store.path / "frontier.svg", to_bytes(figure, "svg"))
     if page is not None:
-        write_frontier_report(found, page, choice=choice)
+        write_frontier_report(found, page, choice=choice, **stated)
     if not quiet:
         _print(found, choice, title)
+        _say_decision(choice, store, stated)
         say(f"Table: {store.path / 'frontier.csv'}")
         if page is not None:
             say(f"Report, with every strength: {page}")
         say(f"Models: {store.path / 'models'}, the chosen one: {store.path / 'chosen'}")
+
+
+def _say_decision(choice: Choice, store: Store, stated: dict[str, Any]) -> None:
+    """Print what is claimed of the chosen model, on test rows if there are any."""
+    roles, part = store.roles, "test" if choice.test_figures is not None else choice.part
+    if roles is None or roles.sensitive_levels is None:
+        return
+    decision = choice.point.decision(
+        part,
+        name_groups(roles.sensitive_levels, roles.sensitive),
+        scored=str(roles.positive),
+        favourable=stated["favourable"] or "",
+        margin=stated["margin"],
+    )
+    say(f"On the {part} rows: {decision.text}")
 
 
 def _print(found: Frontier, choice: Choice, title: str) -> None:

@@ -31,7 +31,8 @@ def plot_frontier(
 ) -> Any:
     """Draw y against x on validation and test rows, joined by strength; return the Axes.
 
-    Bars are the intervals of y where it has them. The ends are labelled with their strengths.
+    Bars are the intervals of x and y where they have them. The ends are labelled with their
+    strengths.
     """
     pyplot = load("matplotlib.pyplot", "plot")
     ax = pyplot.figure(layout="constrained").subplots() if ax is None else ax
@@ -54,14 +55,15 @@ def plot_frontier(
 def _draw_part(ax: Any, frontier: Frontier, part: str, x: str, y: str) -> None:
     points = usable_points(frontier.points, (x, y), part)
     colour, marker = _LOOKS.get(part, (BLACK, "x"))
-    across, up, low, high = (
-        np.array([point.value(name, part) for point in points])
-        for name in (x, y, f"{y}_low", f"{y}_high")
-    )
+    across, up = (np.array([point.value(name, part) for point in points]) for name in (x, y))
     ax.plot(across, up, color=colour, marker=marker, markersize=4, linewidth=1.2, label=part)
-    if not np.isnan([low, high]).any():
-        lengths = [up - low, high - up]
-        ax.errorbar(across, up, yerr=lengths, fmt="none", ecolor=colour, alpha=0.25, linewidth=1)
+    for name, axis in ((x, "xerr"), (y, "yerr")):
+        ends = [[point.value(f"{name}_{end}", part) for point in points] for end in ("low", "high")]
+        if not np.isnan(ends).any():
+            middle = across if axis == "xerr" else up
+            lengths = np.abs(np.array(ends) - middle)
+            style = {"fmt": "none", "ecolor": colour, "alpha": 0.25, "linewidth": 1}
+            ax.errorbar(across, up, **{axis: lengths}, **style)
     for k in dict.fromkeys((0, len(points) - 1)):
         ax.annotate(
             f"λ = {points[k].strength:g}", (across[k], up[k]), xytext=(6, 6),

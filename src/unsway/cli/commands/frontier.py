@@ -24,6 +24,8 @@ from .. import options
               help="Unless a limit is given, the default strength, or one that is shown to pass "
                    "less of the direct effect on.")  # fmt: skip
 @options.limits("Choose")
+@options.favourable
+@options.margin
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
               help="Strengths trained at a time, each in a process of its own.")  # fmt: skip
 @click.option("-o", "--output", type=options.ANY_PATH, required=True,
