@@ -23,6 +23,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "Other ways to a fair score": (
         "MarginalizedClassifier", "MarginalizedRegressor", "DirectEffectCorrector",
+        "fair_pure_premium",
     ),
     "Estimate effects": (
         "estimate_effects", "Effects", "Estimate", "effect_curve", "direct_effect_left",
