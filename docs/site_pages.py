@@ -46,7 +46,10 @@ TASKS: dict[str, tuple[str, ...]] = {
         "mean_deviance", "deviance_explained",
     ),
     "Compare strengths": ("frontier", "Frontier", "seek_strength"),
-    "Search for alternatives": ("search_alternatives", "Alternatives", "Stopping"),
+    "Search for alternatives": (
+        "search_alternatives", "Alternatives", "Stopping", "write_alternatives_report",
+    ),
+    "Explain a score": ("reasons", "contributions", "points_table"),
     "Show the results": ("write_audit_report", "write_frontier_report", "ShowProgress"),
     "Save, load and hand over": ("save_model", "load_model", "skops_trusted_types", "log_audit"),
     "Train on large data": ("FairDaskXGBClassifier", "FairDaskXGBRegressor"),
