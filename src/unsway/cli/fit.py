@@ -50,6 +50,7 @@ from .fit_numbers import (
     number_names,
     scores_of,
 )
+from .fit_test import check_test, show_test
 from .flags import Coded, code_column, code_roles, find_columns, read_rows, take_roles
 from .number_target import check_loss_flags
 from .options import RoleFlags
@@ -104,10 +105,12 @@ class Trained:
 
 def fit(
     file: Path, flags: RoleFlags, strength: float | None, output: Path, overwrite: bool,
-    low_memory: bool, quiet: bool, **model: Any,
+    low_memory: bool, quiet: bool, test_file: Path | None = None, **model: Any,
 ) -> None:  # fmt: skip
     """Train a model on a CSV or Parquet FILE and write it to a folder."""
     check_loss_flags(flags)
+    if test_file is not None:
+        check_test(flags, test_file)
     title, classifier = make_classifier(
         strength=strength, loss=flags.loss, power=flags.power, **model
     )
@@ -146,6 +149,8 @@ def fit(
                 "alone."
             )
         say(f"Model: {output}")
+    if test_file is not None:
+        show_test(test_file, flags, output, quiet=quiet)
 
 
 def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Steps) -> Trained:

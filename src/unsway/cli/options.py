@@ -41,6 +41,11 @@ def together(*options: Option) -> Option:
     return decorate
 
 
+def example(line: str) -> str:
+    """Return an example of a command, as its help ends with it."""
+    return f"\b\nExample:\n  {line}"
+
+
 def parse_numbers(text: str) -> tuple[float, ...]:
     """Return the numbers a user wrote as ``0,0.5,0.9``."""
     try:
@@ -189,7 +194,8 @@ repeats = click.option("--repeats", type=click.IntRange(min=1), default=1, show_
                        "results depend less on the folds.")  # fmt: skip
 quiet = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 seed = click.option("--seed", "random_state", type=click.IntRange(min=0), default=0,
-                    show_default=True)  # fmt: skip
+                    show_default=True,
+                    help="Seed of everything that is drawn at random.")  # fmt: skip
 allow_separation = click.option(
     "--allow-separation", is_flag=True,
     help="Go on, with a warning, where the other columns predict the sensitive one nearly exactly.",
@@ -197,7 +203,8 @@ allow_separation = click.option(
 json_file = click.option("--json", "json_file", type=NEW_FILE,
                          help="Write every number to this file.")  # fmt: skip
 confidence = click.option("--confidence", default=0.95, show_default=True,
-                          type=click.FloatRange(0, 1, min_open=True, max_open=True))  # fmt: skip
+                          type=click.FloatRange(0, 1, min_open=True, max_open=True),
+                          help="Share of intervals that should hold the truth.")  # fmt: skip
 favourable = click.option("--favourable", metavar="VALUE",
                           help="The value of the target that is good for a person; until it is "
                           "given, texts say only who scores higher.")  # fmt: skip
@@ -255,7 +262,7 @@ def parse_param(text: str) -> tuple[str, Any]:
 #: The options of the model.
 model_options = together(
     click.option("--engine", type=parse_engine, default="xgboost", show_default=True,
-                 metavar=f"[{'|'.join(ENGINES)}]"),
+                 metavar=f"[{'|'.join(ENGINES)}]", help="The library that trains the model."),
     click.option("--criterion",
                  type=click.Choice(["fair-target", "direct-effect", *GROUP_CRITERIA]),
                  help="fair-target, unless a setting of the direct effect is given."),

@@ -9,7 +9,13 @@ import click
 from .. import options
 
 
-@click.command("audit", short_help="Judge a model by its scores of the rows of a table.")
+@click.command(
+    "audit",
+    short_help="Judge a model by its scores of the rows of a table.",
+    epilog=options.example(
+        "unsway audit new.csv --target hired --sensitive sex=Male --scores model -o report.html"
+    ),
+)
 @options.table_with_roles
 @options.cluster
 @click.option("--scores", required=True, metavar="MODEL/|column:NAME|FILE",

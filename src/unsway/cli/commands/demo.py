@@ -10,11 +10,19 @@ import click
 from .. import options
 
 
-@click.command(short_help="Train a blind and three fair models, and report on them.")
+@click.command(
+    short_help="Train a blind and three fair models, and report on them.",
+    epilog=options.example("unsway demo -o demo"),
+)
 @click.option("-o", "--output", type=options.NEW_FOLDER, default=Path("demo"), show_default=True,
               help="Folder for report.html and story.html.")  # fmt: skip
 @click.option(
-    "--samples", "n_samples", type=click.IntRange(min=1_000), default=50_000, show_default=True
+    "--samples",
+    "n_samples",
+    type=click.IntRange(min=1_000),
+    default=50_000,
+    show_default=True,
+    help="Rows to train on, and as many to judge by.",
 )
 @click.option("--strength", type=float, default=0.9, show_default=True, help="λ of both penalties.")
 @options.seed

@@ -19,13 +19,18 @@ def parse_method(text: str) -> str:
     return name
 
 
-@click.command(short_help="Estimate what the sensitive column does to the target.")
+@click.command(
+    short_help="Estimate what the sensitive column does to the target.",
+    epilog=options.example("unsway effects people.csv --target hired --sensitive sex=Male"),
+)
 @options.table_with_roles
 @options.cluster
 @click.option("--method", type=parse_method, default="doubly-robust", show_default=True,
-              metavar=f"[{'|'.join(each.replace('_', '-') for each in METHODS)}]")  # fmt: skip
+              metavar=f"[{'|'.join(each.replace('_', '-') for each in METHODS)}]",
+              help="How effects are estimated.")  # fmt: skip
 @click.option("--interval", type=click.Choice(INTERVALS),
-              help="[default: influence, or bootstrap where --bootstrap is given]")  # fmt: skip
+              help="How intervals are made. [default: influence, or bootstrap where --bootstrap "
+              "is given]")  # fmt: skip
 @click.option("--bootstrap", type=click.IntRange(min=2), metavar="N",
               help="Replicates, every model fitted again in each. [default: 200]")  # fmt: skip
 @options.confidence

@@ -9,7 +9,10 @@ import click
 from .. import options
 
 
-@click.command(short_help="Train a model on a table and write it to a folder.")
+@click.command(
+    short_help="Train a model on a table and write it to a folder.",
+    epilog=options.example("unsway fit people.csv --target hired --sensitive sex=Male -o model"),
+)
 @options.table_with_roles
 @options.model_options
 @click.option("--strength", type=float, help="λ; 1 for fair targets and 0.9 for a penalty.")
@@ -20,6 +23,12 @@ from .. import options
     "--low-memory",
     is_flag=True,
     help="Train from a Parquet FILE, or a folder of them, without holding its rows.",
+)
+@click.option(
+    "--test",
+    "test_file",
+    type=options.ANY_PATH,
+    help="Say by the rows of this file, which are not trained on, whether it worked.",
 )
 @options.quiet
 def fit(**given: Any) -> None:

@@ -9,7 +9,12 @@ import click
 from .. import options
 
 
-@click.command(short_help="Train models of many strengths, and choose one.")
+@click.command(
+    short_help="Train models of many strengths, and choose one.",
+    epilog=options.example(
+        "unsway frontier people.csv --target hired --sensitive sex=Male -o frontier"
+    ),
+)
 @options.table_with_roles
 @options.model_options
 @click.option("--strengths", type=options.parse_numbers, metavar="λ,λ,…",

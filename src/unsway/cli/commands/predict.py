@@ -9,7 +9,10 @@ import click
 from .. import options
 
 
-@click.command(short_help="Score the rows of a table with a model folder.")
+@click.command(
+    short_help="Score the rows of a table with a model folder.",
+    epilog=options.example("unsway predict model new.csv -o scores.csv"),
+)
 @click.argument("model", type=options.ANY_PATH)
 @click.argument("file", type=options.ANY_PATH)
 @click.option("-o", "--output", type=options.ANY_PATH, required=True,

@@ -9,7 +9,10 @@ import click
 from .. import options
 
 
-@click.command(short_help="Show the folder of a frontier as one HTML page.")
+@click.command(
+    short_help="Show the folder of a frontier as one HTML page.",
+    epilog=options.example("unsway report frontier -o report.html"),
+)
 @click.argument("store", type=options.ANY_PATH)
 @click.option("-o", "--output", type=options.ANY_PATH, required=True,
               help="The .html file.")  # fmt: skip

@@ -56,7 +56,7 @@ engine_options = options.together(
 )  # fmt: skip
 
 
-@reproduce.command()
+@reproduce.command(epilog=options.example("unsway reproduce synthetic -o synthetic"))
 @sweep_options("synthetic")
 @click.option("--samples", "n_samples", type=click.IntRange(min=1_000), default=1_000_000,
               show_default=True, help="Rows to train on.")  # fmt: skip
@@ -67,7 +67,7 @@ def synthetic(**given: Any) -> None:
     run(**given)
 
 
-@reproduce.command()
+@reproduce.command(epilog=options.example("unsway reproduce adult -o adult"))
 @sweep_options("adult")
 @engine_options
 def adult(**given: Any) -> None:
@@ -77,11 +77,11 @@ def adult(**given: Any) -> None:
     run(**given)
 
 
-@reproduce.command()
+@reproduce.command(epilog=options.example("unsway reproduce credit -o credit"))
 @sweep_options("credit")
 @engine_options
 @click.option("--stand-in", "data", type=click.Choice(STAND_INS), default="pakdd",
-              show_default=True)  # fmt: skip
+              show_default=True, help="The public data to use.")  # fmt: skip
 @click.option("--data", "path", type=click.Path(exists=True, path_type=Path),
               help="File or folder of the data. [default: the folder in UNSWAY_DATA]")  # fmt: skip
 def credit(**given: Any) -> None:
