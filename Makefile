@@ -59,6 +59,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/outcomes.py
 	$(BIN)/python benchmarks/outcome_rounds.py
 	$(BIN)/python benchmarks/real_data.py
+	$(BIN)/python benchmarks/readme_picture.py
 
 docs: $(VENV)/.docs
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
