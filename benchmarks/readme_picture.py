@@ -45,7 +45,7 @@ def main() -> None:
     axis.set_yticks(range(len(lines)), [texts[name] for name in lines])
     axis.set_ylim(2.6, -0.7)
     axis.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
-    axis.set_xlabel("direct effect of sex on an income above 50,000 dollars, points (95 %)")
+    axis.set_xlabel("direct effect of sex, percentage points, with 95 % intervals")
     axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, metadata={"Date": None})
     print({name: str(each) for name, (each, _) in lines.items()})
