@@ -6,7 +6,7 @@ The public names live here; an engine is imported when its first name is used.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: Public name → the module that defines it.
 _HOMES = {
