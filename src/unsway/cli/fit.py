@@ -142,15 +142,18 @@ def fit(
         if flags.loss is not None:
             say(balance_line(classifier))
         if without:
-            say(
-                f"{without:,} rows have no sensitive value: the models of its effect are taught by "
-                "the others, the final model by all rows. The figures above are those of "
-                "rows with a value. It is assumed that who has one depends on the other columns "
-                "alone."
-            )
+            _say_without(without)
         say(f"Model: {output}")
     if test_file is not None:
         show_test(test_file, flags, output, quiet=quiet)
+
+
+def _say_without(rows: int) -> None:
+    say(
+        f"{rows:,} rows have no sensitive value: the models of its effect are taught by the "
+        "others, the final model by all rows. The figures above are those of rows with a value. "
+        "It is assumed that who has one depends on the other columns alone."
+    )
 
 
 def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Steps) -> Trained:
