@@ -12,14 +12,20 @@ from .. import options
 AXES = ("adverse_impact_ratio", "direct_effect_left", "pass_through")
 
 
-@click.command(short_help="Search for models with less adverse impact.")
+@click.command(
+    short_help="Search for models with less adverse impact.",
+    epilog=options.example(
+        "unsway alternatives people.csv --target hired --sensitive sex=Male -o search"
+    ),
+)
 @options.table_with_roles
 @options.model_options
 @click.option("--candidates", type=click.IntRange(min=1), default=100, show_default=True,
               help="At most so many; more continue the search.")  # fmt: skip
 @click.option("--axis", type=click.Choice(AXES), default=AXES[0], show_default=True,
               help="What the search is for.")  # fmt: skip
-@click.option("--utility", type=click.Choice(["auc", "ks"]), default="auc", show_default=True)
+@click.option("--utility", type=click.Choice(["auc", "ks"]), default="auc", show_default=True,
+              help="What counts as useful.")  # fmt: skip
 @click.option("--max-utility-loss", type=click.FloatRange(min=0), default=0.01, show_default=True,
               help="What a candidate may lose of it against the champion.")  # fmt: skip
 @click.option("--approval-rate", type=click.FloatRange(0, 1, min_open=True, max_open=True),

@@ -9,7 +9,10 @@ import click
 from .. import options
 
 
-@click.command(short_help="Check the numbers of an audit against a policy.")
+@click.command(
+    short_help="Check the numbers of an audit against a policy.",
+    epilog=options.example("unsway gate policy.toml audit.json"),
+)
 @click.argument("policy", type=options.ANY_PATH)
 @click.argument("audit", type=options.ANY_PATH)
 def gate(**given: Any) -> int:

@@ -9,7 +9,12 @@ import click
 from .. import options
 
 
-@click.command(short_help="Write the audit of a model as a folder that can be verified.")
+@click.command(
+    short_help="Write the audit of a model as a folder that can be verified.",
+    epilog=options.example(
+        "unsway pack new.csv --target hired --sensitive sex=Male --scores model -o pack"
+    ),
+)
 @options.table_with_roles
 @click.option("--scores", required=True, metavar="MODEL/|column:NAME|FILE",
               help="A model folder, a column of FILE, or a .csv or .parquet file with the scores "
@@ -43,7 +48,10 @@ def pack(**given: Any) -> None:
     run(**given)
 
 
-@click.command(short_help="Compute every number of a pack again.")
+@click.command(
+    short_help="Compute every number of a pack again.",
+    epilog=options.example("unsway verify pack"),
+)
 @click.argument("folder", type=options.ANY_PATH)
 @click.option("--table", type=options.ANY_PATH, metavar="FILE",
               help="The table, if it is no longer where it was.")  # fmt: skip
