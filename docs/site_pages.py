@@ -15,7 +15,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "Train on counts, amounts and other numbers": (
         "FairXGBRegressor", "FairLGBMRegressor", "FairLinearRegressor", "FairTargetRegressor",
-        "FairTorchRegressor", "fair_pure_premium",
+        "FairTorchRegressor",
     ),
     "Choose what is removed": (
         "FairTarget", "DirectEffect", "Parity", "EqualOpportunity", "EqualizedOdds", "Grouping",
