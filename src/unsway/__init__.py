@@ -23,6 +23,7 @@ _HOMES = {
     "LevelAudit": "auditing.level_audit",
     "audit": "auditing.audits",
     "audit_levels": "auditing.level_audit",
+    "audit_numbers": "auditing",
     "adverse_impact": "auditing.impact",
     "compare": "auditing",
     "decision_flips": "auditing",
@@ -104,6 +105,7 @@ _HOMES = {
     "write_alternatives_report": "report",
     "write_audit_report": "report",
     "write_frontier_report": "report",
+    "write_number_report": "report",
     "make_synthetic": "datasets",
     "make_world": "datasets",
 }

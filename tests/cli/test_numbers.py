@@ -240,3 +240,63 @@ def test_exposure_is_not_for_a_classifier(table, tmp_path):
         "predict", tmp_path / "model", table, "--exposure", "years", "-o", tmp_path / "p.csv"
     )
     assert "classifier" in said
+
+
+# --- audit ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def models(table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for name, strength in (("fair", "1"), ("blind", "0")):
+        run("fit", table, *FREQUENCY, "--engine", "linear", "--strength", strength, "--quiet",
+            "-o", folder / name)  # fmt: skip
+    policies(1).to_csv(folder / "fresh.csv", index=False)
+    return folder
+
+
+def test_an_audit_of_a_model_folder_with_its_report(models, tmp_path):
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("altair")
+    outputs = [
+        "-o",
+        tmp_path / "r.html",
+        "--json",
+        tmp_path / "r.json",
+        "--csv",
+        tmp_path / "r.csv",
+    ]
+    text = run("audit", models / "fresh.csv", *FREQUENCY, "--scores", models / "fair", "--baseline",
+               models / "blind", "--bootstrap", "10", *outputs)  # fmt: skip
+    assert "deviance_explained" in text
+    assert "claims per years" in text
+    stored = json.loads((tmp_path / "r.json").read_text())
+    data = policies(1)
+    rates = load_model(models / "fair").predict(data[["power", "use"]])
+    wanted = data["claims"].sum() / (rates * data["years"]).sum()
+    kept = {(row["metric"], row["group"]): row["estimate"] for row in stored["metrics"]}
+    assert kept["actual_over_expected", "overall"] == pytest.approx(wanted)
+    assert stored["double_lift"] is not None
+    assert "claims per years" in (tmp_path / "r.html").read_text("utf-8")
+    assert pd.read_csv(tmp_path / "r.csv")["metric"].nunique() > 10
+
+
+def test_an_audit_of_a_column_without_effects(models, tmp_path):
+    data = policies(2).assign(rate=1.0)
+    data.to_csv(tmp_path / "t.csv", index=False)
+    text = run("audit", tmp_path / "t.csv", *FREQUENCY, "--scores", "column:rate", "--no-effects",
+               "--bootstrap", "0")  # fmt: skip
+    assert "not judged" in text
+
+
+@pytest.mark.parametrize(
+    "flags", [["--threshold", "0.3"], ["--selection-rate", "0.2"], ["--favourable", "0"]]
+)
+def test_decisions_are_for_labels(flags, models):
+    said = complaint("audit", models / "fresh.csv", *FREQUENCY, "--scores", models / "fair", *flags)
+    assert "have no decisions" in said
+
+
+def test_training_rows_are_refused_here_too(table, models):
+    said = complaint("audit", table, *FREQUENCY, "--scores", models / "fair")
+    assert "trained on" in said

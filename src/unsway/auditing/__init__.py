@@ -28,6 +28,8 @@ from .impact_metrics import (
     standardised_mean_difference,
 )
 from .non_inferiority import NonInferiority
+from .number_audits import NumberAudit, audit_numbers
+from .number_causal import NumberCausal
 from .number_metrics import (
     actual_over_expected,
     actual_over_expected_difference,
@@ -53,6 +55,8 @@ __all__ = [
     "HiringTable",
     "MetricTable",
     "NonInferiority",
+    "NumberAudit",
+    "NumberCausal",
     "SwapSets",
     "Table",
     "actual_over_expected",
@@ -61,6 +65,7 @@ __all__ = [
     "adverse_impact_ratio",
     "approval_rate",
     "audit",
+    "audit_numbers",
     "calibration_by_group",
     "compare",
     "decision_flips",

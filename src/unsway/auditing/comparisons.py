@@ -23,6 +23,7 @@ from .inputs import MARGIN, Settings, check_rows, name_favourable
 from .metrics import estimates
 from .non_inferiority import NonInferiority, check_margins, judge_margins
 from .notebook import comparison_charts
+from .number_tables import MeasuredNumbers
 from .tables import Measured, MetricTable, Table, measure_model, short, show, text_table
 from .verdict import Decision, decide
 
@@ -38,6 +39,8 @@ _SHOWN = (
     "selection_rate_difference",
     "equalized_odds_difference",
 )
+#: And one of predictions of numbers.
+_OF_NUMBERS = ("deviance", "deviance_explained", "rmse", "gini", "actual_over_expected")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -141,7 +144,10 @@ class Comparison(Tabular):
         keys = list(self.models[self.reference].entries)
         first = min((key.threshold for key in keys if key.threshold is not None), default=None)
         rows = []
-        for name in _SHOWN:
+        known = {key.metric for key in keys}
+        for name in (*_OF_NUMBERS, *_SHOWN):
+            if name not in known:
+                continue
             key = next(k for k in keys if k.metric == name and k.threshold in (None, first))
             values = [f"{each.entries[key].estimate:.4f}" for each in self.models.values()]
             differences = [show(each.entries[key], "+.4f") for each in self.differences.values()]
@@ -298,7 +304,7 @@ def decide_each(
 
 
 def comparison(
-    measured: Mapping[str, Measured],
+    measured: Mapping[str, Measured] | Mapping[str, MeasuredNumbers],
     rows: Rows,
     settings: Settings,
     left: Mapping[str, Estimate] | None,
@@ -330,7 +336,9 @@ def _dicts(estimates: Mapping[str, Estimate]) -> dict[str, dict[str, float]]:
     return {name: each.to_dict() for name, each in estimates.items()}
 
 
-def _differences(model: Measured, base: Measured, confidence: float) -> MetricTable:
+def _differences(
+    model: Measured | MeasuredNumbers, base: Measured | MeasuredNumbers, confidence: float
+) -> MetricTable:
     before = base.metrics.entries
     values = {k: each.estimate - before[k].estimate for k, each in model.metrics.entries.items()}
     replicates = model.replicates - base.replicates

@@ -205,6 +205,7 @@ def actual_over_expected_difference(
     """
     y, p, weights = read_predictions(y_true, y_pred, sample_weight)
     sensitive = Groups.check(sensitive_features, len(y), groups=groups, beside="y_true")
+    sensitive.require_two("a difference between groups")
     sensitive.check_present(weights, "sensitive_features")
     zeros, ones = (
         actual_over_expected(y, p, sample_weight=weights * (sensitive.z == level))

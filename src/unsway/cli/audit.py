@@ -14,14 +14,16 @@ import click
 from .._typing import Floats
 from ..auditing.audits import Audit, audit
 from ..auditing.level_audit import LevelAudit, audit_levels
+from ..auditing.number_audits import NumberAudit
 from ..auditing.training_rows import TrainingRows, check_training_rows
 from ..extras import load
 from ..files import write_atomically
 from ..models.folder import TrainingRoles, load_model
 from ..models.saved_model import SavedModel
-from ..report import write_audit_report
+from ..report import write_audit_report, write_number_report
 from ..report.level_report import write_level_report
 from ..rows import Rows
+from .audit_numbers import judge_predictions
 from .console import note, one_line, say, steps
 from .flags import check_column, drop_missing, take_roles
 from .options import RoleFlags
@@ -116,9 +118,9 @@ def audit_command(
             file, flags, sources, allow_training_rows=allow_training_rows
         )
         progress.next("Auditing")
-        found: Audit | LevelAudit
+        found: Audit | LevelAudit | NumberAudit
         if rows.groups.two:
-            found = judge(
+            found = (judge if rows.outcome.is_label else judge_predictions)(
                 rows, roles, columns, effects=not no_effects, n_bootstrap=n_bootstrap,
                 progress=lambda *_: progress.next("Measuring resampled rows"), **settings,
             )  # fmt: skip
@@ -233,9 +235,10 @@ def describe(
 ) -> dict[str, str]:
     """Return what was audited, in words."""
     dropped = list(roles.dropped)
+    target = str(roles.target) if roles.positive is None else f"{roles.target} = {roles.positive}"
     found = {
         "file": one_line(file.name),
-        "target": one_line(f"{roles.target} = {roles.positive}"),
+        "target": one_line(target),
         "audited on": f"{datetime.now(UTC):%Y-%m-%d}",
         "scores": one_line(source.text if source.column is not None else Path(source.text).name),
     }
@@ -271,7 +274,7 @@ def _names(names: Sequence[str], most: int = 12) -> str:
 
 
 def write(
-    found: Audit | LevelAudit,
+    found: Audit | LevelAudit | NumberAudit,
     output: Path | None,
     json_file: Path | None,
     csv_file: Path | None,
@@ -285,5 +288,7 @@ def write(
         write_atomically(csv_file, table.to_csv())
     if output is not None and isinstance(found, LevelAudit):
         write_level_report(found, output)
+    elif output is not None and isinstance(found, NumberAudit):
+        write_number_report(found, output, **page)
     elif output is not None:
         write_audit_report(found, output, **page)
