@@ -127,12 +127,12 @@ def test_rows_that_a_model_was_trained_on_are_refused(people):
 def test_groups_and_margin_are_stated(people):
     z = np.where(people.z == 1, "man", "woman")
     found = audit_numbers(
-        people.y, people.fair_score, sensitive_features=z, loss="poisson",
+        pd.Series(people.y, name="claims"), people.fair_score, sensitive_features=z, loss="poisson",
         exposure=pd.Series(people.exposure, name="years"), n_bootstrap=0, margin=0.1,
         groups=Grouping(reference="man"),
     )  # fmt: skip
     assert found.levels == ("man", "woman")
-    assert found.unit == "y per years"
+    assert found.unit == "claims per years"
     assert found.settings["margin"] == 0.1
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from unsway import FairLinearRegressor, FairXGBRegressor
+from unsway import FairLinearRegressor, FairXGBRegressor, frontier
 from unsway.cli.app import app
 from unsway.cli.number_target import propose_loss
 from unsway.groups import Grouping
@@ -231,6 +231,15 @@ def test_what_does_not_go_together_is_refused(flags, words, table, tmp_path):
     said = complaint("fit", table, *flags, "-o", tmp_path / "model")
     assert words in said
     assert not (tmp_path / "model").exists()
+
+
+def test_a_strength_is_chosen_for_labels_alone(table, tmp_path):
+    said = complaint("frontier", table, *FREQUENCY, "-o", tmp_path / "store")
+    assert "chooses a strength for labels" in said
+    data = policies()
+    with pytest.raises(TypeError, match="audit_numbers"):
+        frontier(FairLinearRegressor(), data[["power"]], data["change"],
+                 sensitive_features=data["sex"])  # fmt: skip
 
 
 def test_exposure_is_not_for_a_classifier(table, tmp_path):

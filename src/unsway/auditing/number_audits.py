@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
-from ..checks import check_choice, check_number, check_weights, read_numbers
+from ..checks import check_choice, check_number, check_weights, read_column, read_numbers
 from ..effects.estimate import Progress
 from ..frames import Tabular, plain
 from ..groups import Grouping, Groups
@@ -236,6 +236,7 @@ def audit_numbers(
     trained = None
     if model is not None and X is not None:
         trained = check_training_rows(model, X, allowed=allow_training_rows)
+    _, name = read_column(y_true, "y_true")
     given = {"model": y_pred, **({} if baseline is None else {"baseline": baseline})}
     effects = {"propensity_model": propensity_model, "outcome_model": outcome_model}
     settings = number_settings(
@@ -248,7 +249,8 @@ def audit_numbers(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    return replace(judge_numbers(rows, given, settings, progress=progress), training_rows=trained)
+    found = judge_numbers(rows, given, settings, target=name or "y", progress=progress)
+    return replace(found, training_rows=trained)
 
 
 def _rows(

@@ -58,6 +58,11 @@ def frontier(
 
     A run that was stopped goes on where it was when the same command is given again.
     """
+    if flags.loss is not None:
+        raise click.UsageError(
+            "unsway frontier chooses a strength for labels; of counts and amounts fit some "
+            "strengths with unsway fit --strength, and compare them by unsway audit --baseline"
+        )
     given = {"max_direct_effect": max_direct_effect, "max_accuracy_loss": max_accuracy_loss}
     limits = {name: limit for name, limit in given.items() if limit is not None}
     if choose is not None and limits:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.model_selection import PredefinedSplit
 
 from .._typing import Index
@@ -219,6 +220,12 @@ def check_estimator(estimator: Any) -> None:
         shown = f"the class {estimator.__name__}" if is_class else type(estimator).__name__
         raise TypeError(
             f"estimator must be one with a strength, such as FairXGBClassifier(); got {shown}"
+        )
+    if is_regressor(estimator):
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}, and strengths are chosen for classifiers "
+            "alone; fit some strengths, and compare their predictions of other rows with "
+            "audit_numbers"
         )
     if isinstance(estimator, DirectEffectCorrector):
         corrector_criterion(estimator)  # raises if its settings make no sense
