@@ -349,6 +349,7 @@ def _measure(
         weights=rows.weights,
         levels=rows.groups.names,
         progress=progress,
+        clusters=rows.clusters,
     )
 
 

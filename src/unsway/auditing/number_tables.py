@@ -107,8 +107,12 @@ def measure_number_model(
     weights: Floats | None,
     levels: tuple[str, ...],
     progress: Progress | None = None,
+    clusters: NDArray[np.intp] | None = None,
 ) -> MeasuredNumbers:
-    """Measure predictions on all rows, and again on each resample within the groups."""
+    """Measure predictions on all rows, and again on each resample within the groups.
+
+    Resamples are of clusters where rows belong to some.
+    """
     sample = NumberSample.of(
         y, p, codes, loss=loss, weights=weights, n_bins=settings.calibration_bins
     )
@@ -123,6 +127,7 @@ def measure_number_model(
             seed=settings.random_state,
             n_jobs=settings.n_jobs,
             progress=progress,
+            clusters=clusters,
         )
     means, level = replicates[:, len(values) :], settings.confidence
     ends = [percentiles(column, level) for column in means.T]

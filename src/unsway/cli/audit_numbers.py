@@ -29,7 +29,8 @@ def judge_predictions(
                 "no decisions"
             )
     predictions = dict(zip(("model", "baseline"), columns, strict=False))
-    settings = number_settings(effects={}, calibration_bins=10, **given)
+    repeats = {"repeats": given.pop("repeats", 1)}
+    settings = number_settings(effects=repeats, calibration_bins=10, **given)
     return judge_numbers(
         rows,
         predictions,
