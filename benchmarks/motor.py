@@ -26,7 +26,7 @@ from unsway import (
     audit_numbers,
     deviance_explained,
     estimate_effects,
-    fair_product,
+    fair_pure_premium,
     gini,
     write_number_report,
 )
@@ -195,7 +195,7 @@ def product_rows(path: str | None) -> Iterator[tuple[str, ...]]:
         for loss, each in (("poisson", claims), ("gamma", severe))
     ]
     product = models[0].predict(test.X) * models[1].predict(test.X)
-    averaged = fair_product(models, test.X)
+    averaged = fair_pure_premium(*models, test.X)
     e, z = test.exposure, test.z
     for name, p in (("product of two fair models", product), ("average of the products", averaged)):
         by_sex = [np.average(p, weights=e * (z == level)) for level in (0, 1)]

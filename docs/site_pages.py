@@ -43,14 +43,16 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "Judge predictions of numbers": (
         "actual_over_expected", "actual_over_expected_difference", "double_lift", "gini",
-        "mean_deviance", "deviance_explained",
+        "mean_deviance", "deviance_explained", "audit_numbers",
     ),
     "Compare strengths": ("frontier", "Frontier", "seek_strength"),
     "Search for alternatives": (
         "search_alternatives", "Alternatives", "Stopping", "write_alternatives_report",
     ),
     "Explain a score": ("reasons", "contributions", "points_table"),
-    "Show the results": ("write_audit_report", "write_frontier_report", "ShowProgress"),
+    "Show the results": (
+        "write_audit_report", "write_frontier_report", "write_number_report", "ShowProgress",
+    ),
     "Save, load and hand over": ("save_model", "load_model", "skops_trusted_types", "log_audit"),
     "Train on large data": ("FairDaskXGBClassifier", "FairDaskXGBRegressor"),
     "Write your own training loop": (

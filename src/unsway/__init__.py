@@ -84,7 +84,6 @@ _HOMES = {
     "MarginalizedClassifier": "models.marginalized",
     "MarginalizedRegressor": "models.wrapped_numbers",
     "fair_loss": "models.jax",
-    "fair_product": "models.products",
     "load_model": "models.folder",
     "save_model": "models.folder",
     "lightgbm_objective": "models.objectives",
