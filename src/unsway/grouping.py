@@ -16,7 +16,7 @@ from ._typing import Floats
 from .checks import check_choice, check_integer, show_value
 
 #: Ways in which a column of numbers may be read.
-SENSITIVE_AS = ("levels", "number")
+SENSITIVE_AS = ("levels",)
 
 #: What may be done with rows whose value is missing.
 MISSING = ("refuse", "drop", "use")
@@ -48,8 +48,7 @@ class Grouping:
     reference : optional
         The level that the others are compared with. By default 0 or False where the levels are 0
         and 1 or booleans, and the largest of three or more levels or of ``bands``; of two levels
-        with other names it must be stated. For several attributes a mapping of their names to
-        levels.
+        with other names it must be stated.
     only : sequence, optional
         Levels to keep; rows of all other levels are left out.
     bands : sequence of increasing numbers, optional
@@ -60,17 +59,14 @@ class Grouping:
     weights : {"uniform", "prevalence"} or mapping, default="uniform"
         w, the weight of each level in the fair score Σ_l w_l·E[y|X, z=l]: all alike; the level's
         share of the rows; or a number for each level, which sum to 1.
-    sensitive_as : {"levels", "number"}, optional
-        How a column of numbers is read. Needed where it has more than ten distinct values and no
-        ``bands``.
+    sensitive_as : "levels", optional
+        Takes each distinct value of a column of numbers as a level. Needed where it has more than
+        ten and no ``bands``.
     missing : {"refuse", "drop", "use"}, default="refuse"
         What to do with rows whose value is missing: raise an error; leave them out; or train on
         them too. ``"use"`` is for fair targets: rows with a value teach the models of propensity
         and outcome, and a row without one gets the target y + f(X) − E[y|X]. It assumes that who
         has a value depends on X alone, not on y or on z at given X.
-    intersections : bool, default=False
-        Of several attributes, whether each combination of their levels is corrected by itself, and
-        not only the effect of each attribute.
 
     Examples
     --------
@@ -85,7 +81,6 @@ class Grouping:
     weights: str | Mapping[Any, float] = "uniform"
     sensitive_as: str | None = None
     missing: str = "refuse"
-    intersections: bool = False
 
     def __post_init__(self) -> None:
         for name in ("only", "bands"):
@@ -152,8 +147,7 @@ class Grouping:
             if numbers and len(values) > MOST_NUMBERS:
                 raise ValueError(
                     f"{role} has {len(values)} distinct numbers. Say groups=Grouping(bands=[…]) to "
-                    "cut them, sensitive_as='number' to keep them as a number, or "
-                    "sensitive_as='levels' if each is a level of its own"
+                    "cut them, or sensitive_as='levels' if each is a level of its own"
                 )
             plain = values.dtype.kind in "biufU"
             return np.arange(len(values)), values.tolist() if plain else list(values)
