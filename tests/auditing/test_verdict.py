@@ -122,7 +122,9 @@ def test_more_removed_than_the_labels_hold_is_said_only_if_the_interval_says_so(
 
 def test_an_end_of_a_share_that_no_data_refute_has_no_bound():
     share = {"estimate": 0.5, "se": 0.1, "low": None, "high": float("inf")}
-    assert "50% (no bound to no bound)" in decide(evidence(pass_through=share)).text
+    assert "cannot tell which share" in decide(evidence(pass_through=share)).text
+    half = {**share, "low": 0.2}
+    assert "50% (20% to no bound)" in decide(evidence(pass_through=half)).text
 
 
 # --- the direction --------------------------------------------------------------------------------

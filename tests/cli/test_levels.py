@@ -132,3 +132,14 @@ def test_an_audit_by_levels_refuses_flags_of_two(people, tmp_path, flag):
     arguments = ["audit", people, *ROLES, "--sensitive", "race", "--scores", scores, *flag]
     with pytest.raises(ValueError, match=f"{flag[0]} needs two sensitive levels"):
         raise CliRunner().invoke(app, [str(each) for each in arguments]).exception
+
+
+def test_rows_of_other_levels_are_left_out_of_an_audit_with_their_scores(people, tmp_path):
+    fit(people, tmp_path / "m", "--sensitive", "race", "--only", "White,Asian,Black")
+    only = ["--sensitive", "race", "--only", "White,Asian,Black", "--allow-training-rows"]
+    report = tmp_path / "audit.json"
+    arguments = ["audit", people, *ROLES, *only, "--scores", tmp_path / "m", "--json", report]
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert result.exit_code == 0, result.output
+    rows = sum(each["race"] != "Other" for each in parquet.read_table(people).to_pylist())
+    assert f"{rows:,} rows" in result.stdout

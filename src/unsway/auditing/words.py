@@ -65,6 +65,8 @@ def _passed_on(evidence: Evidence) -> str:
     share = evidence.pass_through
     if share is None:
         return f"{_sentence(evidence.why_not)}." if evidence.why_not else "No share is known."
+    if not any(_is_finite(share[end]) for end in ("low", "high")):
+        return "These rows cannot tell which share of the labels' direct effect is passed on."
     text = f"The scores pass on {_share(share)} of the direct effect that the labels hold"
     if share["high"] is not None and share["high"] < 0:
         text = f"More was removed than the labels hold: the scores pass on {_share(share)} of it"
@@ -198,10 +200,13 @@ def _percent(value: float) -> str:
     return f"{number(100 * value, 0)}%"
 
 
+def _is_finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
 def _share(found: Mapping[str, Any]) -> str:
     ends = [
-        "no bound" if end is None or not math.isfinite(end) else _percent(end)
-        for end in (found["low"], found["high"])
+        _percent(end) if _is_finite(end) else "no bound" for end in (found["low"], found["high"])
     ]
     return f"{_percent(found['estimate'])} ({ends[0]} to {ends[1]})"
 

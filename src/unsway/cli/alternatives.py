@@ -28,9 +28,12 @@ def alternatives(
     max_utility_loss: float, approval_rate: float, approve: str, **model: Any,
 ) -> None:  # fmt: skip
     """Search for a model as useful as the plain one and with less adverse impact."""
+    if flags.loss is not None:
+        raise click.UsageError("alternatives are searched for models of labels, not with --loss")
     seed, engine = model["random_state"], model["engine"]
     _, classifier = make_classifier(strength=0.0, **model)
     rows, roles = take_roles(read_rows(file, flags), flags)
+    rows.groups.require_two("A search for alternatives")
     refuse_row_names(rows.X)
     show_columns(rows.X, quiet=quiet)
     names = rows.X.column_names

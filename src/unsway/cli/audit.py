@@ -25,7 +25,7 @@ from ..report.level_report import write_level_report
 from ..rows import Rows
 from .audit_numbers import judge_predictions
 from .console import note, one_line, say, steps
-from .flags import check_column, drop_missing, take_roles
+from .flags import check_column, take_roles, used_rows
 from .options import RoleFlags
 from .outputs import REPORT_PACKAGES, check_html, check_installed, places
 from .predict import model_columns, predict_table, text_columns
@@ -160,8 +160,8 @@ def read_rows(
                 "they must be those of the same rows in the same order"
             )
     flags = replace(flags, drop=(*flags.drop, *own))
-    table, kept = drop_missing(table, flags)
-    columns = columns if kept is None else [column[kept] for column in columns]
+    table, kept = used_rows(table, flags)
+    columns = [column[kept] for column in columns]
     rows, roles = take_roles(table, flags)
     refuse_row_names(rows.X)
     return rows, roles, columns, trained

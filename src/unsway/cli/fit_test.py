@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ import click
 from ..auditing.audits import Audit
 from ..auditing.numbers import points, signed
 from ..effects import Estimate, GapParts
-from .audit import Source, judge, read_rows
+from .audit import Source, judge, judge_levels, read_rows
 from .console import note, say, show_table, steps
 from .options import RoleFlags
 
@@ -28,9 +29,15 @@ def show_test(file: Path, flags: RoleFlags, model: Path, *, quiet: bool) -> None
     with steps(1, f"Judging by {file.name}", quiet=quiet) as progress:
         sources = [Source.of(str(model), "--test")]
         rows, roles, columns, _ = read_rows(file, flags, sources)
-        found = judge(rows, roles, columns, threshold=(0.5,), n_bootstrap=0)
+        if not rows.groups.two:
+            by_level = judge_levels(rows, columns, effects=True, threshold=(0.5,))
+        else:
+            found = judge(rows, roles, columns, threshold=(0.5,), n_bootstrap=0)
         progress.advance()
     if quiet:
+        return
+    if not rows.groups.two:
+        say(by_level.to_text())
         return
     if found.causal is None:
         note(f"whether it worked is not known: {found.missing}")
@@ -59,9 +66,10 @@ def _left(parts: GapParts | None) -> str:
 
 
 def _share(parts: GapParts | None) -> str:
-    if parts is None or parts.pass_through is None:
+    share = None if parts is None else parts.pass_through
+    if share is None or not (isfinite(share.low) or isfinite(share.high)):
         return "–"
-    return _with_interval(parts.pass_through, lambda value: signed(value, 2))
+    return _with_interval(share, lambda value: signed(value, 2))
 
 
 def _with_interval(each: Estimate, form: Callable[[float], str]) -> str:

@@ -102,6 +102,17 @@ def drop_missing(table: Any, flags: RoleFlags) -> tuple[Any, NDArray[np.bool_] |
     return with_notes(rows, dropped_rows=int((~kept).sum())), kept
 
 
+def used_rows(table: Any, flags: RoleFlags) -> tuple[Any, NDArray[np.intp]]:
+    """Return the rows that ``--drop-missing`` and ``--only`` leave, and which these are."""
+    table, known = drop_missing(table, flags)
+    places = np.arange(table.num_rows) if known is None else np.flatnonzero(known)
+    if flags.only is None:
+        return table, places
+    found, level = find_columns(flags, table.column_names)
+    kept = code_groups(code_column(table, found.sensitive, "--sensitive"), found, level).kept
+    return (table, places) if kept is None else (table.take(kept), places[kept])
+
+
 def _with_level(table: Any, flags: RoleFlags) -> NDArray[np.bool_] | None:
     """Return which rows have a sensitive value, None where all must have one."""
     if flags.missing_sensitive != "use":
