@@ -15,5 +15,8 @@ GROUPS = (VERMILION, BLUE)
 LABELS, SCORES = GREY, PURPLE
 #: Lines that have no colour of their own, in this order.
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, AMBER, SKY)
+#: Text, captions, lines and paper of a light and a dark page.
+LIGHT_PAGE = {"ink": "#1b1f24", "soft": "#57606a", "line": "#d8dee4", "paper": "#ffffff"}
+DARK_PAGE = {"ink": "#e6edf3", "soft": "#9aa4af", "line": "#3d444d", "paper": "#14171c"}
 #: The same hues on a dark page.
 ON_DARK = {BLUE: "#56B4E9", VERMILION: "#F0884A", GREEN: "#3FC79C", PURPLE: "#DD9BC6"}

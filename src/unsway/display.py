@@ -10,15 +10,25 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .colours import AMBER, BLUE, GREEN, GREY, GROUPS, ON_DARK, PURPLE, SKY, VERMILION
+from .colours import (
+    AMBER,
+    BLUE,
+    DARK_PAGE,
+    GREEN,
+    GREY,
+    GROUPS,
+    LIGHT_PAGE,
+    ON_DARK,
+    PURPLE,
+    SKY,
+    VERMILION,
+)
 from .svg import number
 
 #: Rows of a table that a notebook shows at most.
 SHOWN = 60
 #: Colours of the series, in order.
 _SERIES = (GREY, BLUE, VERMILION, GREEN, PURPLE, SKY, AMBER)
-_LIGHT = {"ink": "#1b1f24", "soft": "#57606a", "line": "#d8dee4", "paper": "#ffffff"}
-_DARK = {"ink": "#e6edf3", "soft": "#9aa4af", "line": "#3d444d", "paper": "#14171c"}
 #: What a page says that is dark: Jupyter, VS Code, and sites made with Sphinx themes.
 _DARK_PAGES = (
     '[data-jp-theme-light="false"] .unsway',
@@ -49,8 +59,8 @@ _RULES = """
 
 def _variables(dark: bool) -> str:
     """Return the colours as variables of the style sheet, and what series and groups use."""
-    own = _DARK if dark else _LIGHT
-    shades = [ON_DARK.get(colour, "#9aa4af") if dark else colour for colour in _SERIES]
+    own = DARK_PAGE if dark else LIGHT_PAGE
+    shades = [ON_DARK.get(colour, DARK_PAGE["soft"]) if dark else colour for colour in _SERIES]
     groups = [ON_DARK[colour] if dark else colour for colour in GROUPS]
     found = {**own, **{f"s{k}": shade for k, shade in enumerate(shades)}}
     found |= {f"z{k}": shade for k, shade in enumerate(groups)}

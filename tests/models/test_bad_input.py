@@ -120,7 +120,7 @@ def test_a_missing_label_is_refused(column):
 
 @every_hole
 def test_a_missing_sensitive_value_is_refused(column):
-    message = r"sensitive_features has \d missing values .* in 40 rows; drop those"
+    message = r"sensitive_features has \d missing values .* in 40 rows. Leave those rows out"
     nothing_is_done(ValueError, message, z=column)
 
 
@@ -348,7 +348,11 @@ def test_bad_weights_are_refused(weights, message):
 # --- settings ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strength", [-0.1, 1, 1.0, 2.5, np.nan, np.inf, True])
+def test_a_strength_that_is_true_is_refused():
+    nothing_is_done(TypeError, "strength must be a number; got True", strength=True)
+
+
+@pytest.mark.parametrize("strength", [-0.1, 1, 1.0, 2.5, np.nan, np.inf])
 def test_a_strength_outside_its_range_is_refused(strength):
     message = f"strength must be at least 0 and below 1; got {strength!r}"
     nothing_is_done(ValueError, re.escape(message), strength=strength)

@@ -238,10 +238,12 @@ def longest_step(objective: Objective, change: Floats) -> float:
 
     Fair targets may average below 0 somewhere, where whole steps would go ever faster.
     """
-    furthest = float(abs(change).max())
-    if objective.shift is None or not np.isfinite(objective.loss.largest_step) or furthest == 0:
+    if objective.shift is None or not np.isfinite(objective.loss.largest_step):
         return 1.0
-    return min(1.0, _MARGIN_STEPS * objective.loss.largest_step / furthest)
+    furthest = float(abs(change).max())
+    return (
+        1.0 if furthest == 0 else min(1.0, _MARGIN_STEPS * objective.loss.largest_step / furthest)
+    )
 
 
 def _positive_rows(expansion: Expansion) -> Floats:

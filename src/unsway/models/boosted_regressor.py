@@ -14,7 +14,7 @@ from ..core import Schedule, Step
 from ..grouping import Grouping
 from ..outcome import Outcome
 from .boosting import check_booster, prepare_booster, start, train_booster
-from .engine import BoosterSettings, Engine, params_of, refuse_unknown
+from .engine import BoosterSettings, Engine, params_of, refuse_unknown, without_unknown
 from .regression import (
     balance_of,
     balancing_step,
@@ -69,6 +69,9 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         self.progress = progress
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    #: What tools see: `refuse_unknown` answers what is none of these.
+    __signature__ = without_unknown(__init__)
 
     def fit(
         self,

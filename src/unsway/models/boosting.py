@@ -23,7 +23,7 @@ from ..core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from ..core.schedule import Run
 from ..criteria import choose_strength
 from ..grouping import Grouping
-from .engine import BoosterSettings, Engine, Grower, params_of, refuse_unknown
+from .engine import BoosterSettings, Engine, Grower, params_of, refuse_unknown, without_unknown
 from .labels import criterion_of, takes_classes
 from .margins import class_probabilities, likelier_class, show_steps
 from .nuisances import EngineFitting
@@ -169,6 +169,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         self.progress = progress
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    #: What tools see: `refuse_unknown` answers what is none of these.
+    __signature__ = without_unknown(__init__)
 
     def fit(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -282,6 +283,12 @@ class Engine(Protocol):
 
     def stored_name(self, name: str) -> str:
         """Return a column's name as it comes back from a saved model."""
+
+
+def without_unknown(init: Callable[..., None]) -> Signature:
+    """Return a constructor's signature without the unknown arguments that it refuses."""
+    _, *known = signature(init).parameters.values()
+    return Signature([each for each in known if each.kind is not each.VAR_KEYWORD])
 
 
 def refuse_unknown(model: Any, unknown: Mapping[str, Any]) -> None:
