@@ -113,7 +113,9 @@ def raise_base_score(booster: Any, step: float, loss: Loss) -> Any:
     sizes = model["learner"]["learner_model_param"]
     before = float(sizes["base_score"].strip("[]"))
     after = before * np.exp(step) if loss.link == "log" else before + step
-    shown = f"{after:.9E}"
+    # The digits of single precision: XGBoost 2 takes 0.5 in place of a number with more of them.
+    shown = np.format_float_scientific(np.float32(after), trim="-", exp_digits=1)
+    shown = shown.replace("e+", "E").replace("e", "E")
     sizes["base_score"] = f"[{shown}]" if sizes["base_score"].startswith("[") else shown
     booster.load_model(bytearray(json.dumps(model).encode()))
     return booster
