@@ -115,6 +115,7 @@ OURS: dict[str, Factory] = {
     ),
     "fair target": boosted("FairTarget", 1.0),
     "fair target, not corrected": boosted("FairTarget", 1.0, correction_degree=None),
+    "fair target, corrected by a line": boosted("FairTarget", 1.0, correction_degree=1),
     "fair target, trees only": boosted("FairTarget", 1.0, **TREES),
     "averaged over z": lambda held: ours("models.marginalized", "MarginalizedClassifier")(
         Booster(held)

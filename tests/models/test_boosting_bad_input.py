@@ -171,6 +171,11 @@ def test_words_where_numbers_were_are_refused_by_their_column(engine):
 
 
 @each_engine
+def test_a_strength_that_is_true_is_refused(engine):
+    nothing_is_done(engine, TypeError, "strength must be a number; got True", strength=True)
+
+
+@each_engine
 @pytest.mark.parametrize("strength", [-0.1, 1, 1.0, 2.5, np.nan, np.inf])
 def test_a_strength_outside_its_range_is_refused(engine, strength):
     message = f"strength must be at least 0 and below 1; got {strength!r}"

@@ -130,6 +130,18 @@ def test_the_unit_of_the_exposure_does_not_matter(loss):
     np.testing.assert_allclose(years.predict(X), 365 * days.predict(X), rtol=1e-2)
 
 
+@each_log_link
+def test_the_unit_of_the_exposure_does_not_matter_at_all_at_strength_0(loss):
+    X, y, z, exposure = people(loss)
+    years, days = (
+        FairLinearRegressor(strength=0, loss=loss).fit(
+            X, y, sensitive_features=z, exposure=unit * exposure
+        )
+        for unit in (1.0, 365.0)
+    )
+    np.testing.assert_allclose(years.predict(X), 365 * days.predict(X), rtol=1e-6)
+
+
 @each_loss
 def test_it_comes_closer_to_the_fair_score_than_the_plain_model(loss):
     X, y, z, exposure = people(loss, n=20_000)
