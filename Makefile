@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 test test-all test-oldest test-seeds: export OMP_NUM_THREADS = 1
 test test-all test-oldest test-seeds: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test test-all test-oldest test-seeds lint bench docs lock dev-locked sbom audit clean
+.PHONY: demo test test-all test-oldest test-seeds mutation lint bench docs lock dev-locked sbom audit clean
 
 demo: $(VENV)/.demo
 	$(BIN)/unsway demo -o demo
@@ -72,6 +72,12 @@ dev-locked: $(VENV)/bin/python
 	$(PIP) install --require-hashes --requirement requirements-dev.lock
 	$(PIP) install --no-deps --editable .
 
+# Which changes to the code the tests notice: hours; it goes on where it was stopped.
+mutation: $(VENV)/.dev
+	$(PIP) install --group mutation
+	$(BIN)/python benchmarks/mutation.py
+	$(BIN)/python benchmarks/mutation.py --page
+
 sbom: $(VENV)/.dev
 	$(BIN)/python scripts/supply.py sbom dist
 
@@ -80,7 +86,7 @@ audit: $(VENV)/.dev
 	$(BIN)/python scripts/supply.py audit requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) .venv-oldest demo docs/_build docs/evidence/results docs/figures docs/reference/generated .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-oldest demo docs/_build docs/evidence/results docs/figures docs/reference/generated mutants .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'

@@ -439,13 +439,13 @@ def test_a_stated_strength_is_taken():
 @pytest.mark.parametrize(
     ("criterion", "strength", "error", "message"),
     [
-        (FairTarget(), 1.1, ValueError, r"at least 0 and at most 1; got 1\.1"),
-        (FairTarget(), -0.1, ValueError, r"at least 0 and at most 1; got -0\.1"),
+        (FairTarget(), 1.1, ValueError, "at least 0 and at most 1; got 1.1"),
+        (FairTarget(), -0.1, ValueError, "at least 0 and at most 1; got -0.1"),
         (FairTarget(), float("nan"), ValueError, r"at least 0 and at most 1; got nan"),
         (FairTarget(), "all", TypeError, r"strength must be a number; got 'all'"),
         (DirectEffect(), 1, ValueError, r"at least 0 and below 1; got 1"),
-        (DirectEffect(), 1.1, ValueError, r"at least 0 and below 1; got 1\.1"),
-        (FairTarget, 0.5, TypeError, r"criterion must be one such as FairTarget\(\)"),
+        (DirectEffect(), 1.1, ValueError, "at least 0 and below 1; got 1.1"),
+        (FairTarget, 0.5, TypeError, "criterion must be one such as FairTarget[(]"),
         ("fair", 0.5, TypeError, r"criterion must be one such as .*; got 'fair'"),
     ],
 )
@@ -472,7 +472,7 @@ def test_an_objective_needs_the_effect_at_each_row(people):
         ({"smoothing": "much"}, ValueError, "smoothing must be 'auto' or a number from 0 to 1"),
         ({"smoothing": None}, TypeError, "smoothing must be a number"),
         ({"cv": 0}, ValueError, "cv must be an integer of at least 1; got 0"),
-        ({"cv": 2.0}, ValueError, r"cv must be an integer of at least 1; got 2\.0"),
+        ({"cv": 2.0}, ValueError, "cv must be an integer of at least 1; got 2.0"),
         ({"clip": 0.5}, ValueError, "clip must be a finite number above 0 and below 0.5"),
         ({"random_state": -1}, ValueError, "random_state must be an integer of at least 0"),
         ({"outcome_model": []}, ValueError, "outcome_model is an empty list"),
@@ -504,7 +504,11 @@ def test_another_number_of_rows_is_refused_with_both_numbers(people):
         fitted.objective(rows_of(None, part.y, part.z))
 
 
-@pytest.mark.parametrize("criterion", [fair_target(), DirectEffect(propensity=EXACT)], ids=repr)
+@pytest.mark.parametrize(
+    "criterion",
+    [fair_target(), DirectEffect(propensity=EXACT)],
+    ids=["fair target", "direct effect"],
+)
 def test_a_criterion_fitted_on_other_rows_is_not_passed_on(criterion, people):
     fitted, part = fit(criterion, people), people.rows(np.arange(100))
     with pytest.raises(ValueError, match="fitted on 400 rows but there are 100 to train on"):
