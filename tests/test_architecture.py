@@ -33,7 +33,6 @@ ENGINE_HOMES = {
     "pyspark": {"spark.py"},
     "matplotlib": {"plots.py"},
     "altair": {"charts.py"},
-    "vl_convert": {"charts.py"},
     "jinja2": {"html.py"},
     "mlflow": {"interop.py"},
     "IPython": {"progress.py"},

@@ -23,7 +23,7 @@ sys.meta_path.insert(0, Absent())
 """
 OPTIONAL = (
     "altair,click,dask,distributed,jax,jinja2,lightgbm,matplotlib,pandas,polars,pyarrow,rich,torch,"
-    "vl_convert,xgboost"
+    "xgboost"
 )
 
 

@@ -14,7 +14,6 @@ from unsway.grouping import Grouping
 
 pytest.importorskip("matplotlib").use("Agg")
 pytest.importorskip("altair", reason="the report extra is not installed")
-pytest.importorskip("vl_convert", reason="the report extra is not installed")
 
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402

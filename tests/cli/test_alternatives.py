@@ -34,7 +34,6 @@ def run(table, output, *more):
 
 def test_a_search_writes_record_table_report_and_model(table, tmp_path):
     pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
     done = run(table, tmp_path / "out", "--candidates", 4, "--without", "x0")
     assert done.exit_code == 0, done.output
     record = json.loads((tmp_path / "out" / "alternatives.json").read_text("utf-8"))

@@ -241,7 +241,6 @@ def test_missing_scores_are_refused(tmp_path, file, table):
 
 def test_the_report_is_one_page(tmp_path, file):
     pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
     result = run(file, *ROLES, "--scores", "column:score", "--no-effects", *FAST, "-o",
                  tmp_path / "report.html")  # fmt: skip
     assert result.exit_code == 0, result.output

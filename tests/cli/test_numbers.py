@@ -265,7 +265,6 @@ def models(table, tmp_path_factory):
 
 
 def test_an_audit_of_a_model_folder_with_its_report(models, tmp_path):
-    pytest.importorskip("vl_convert")
     pytest.importorskip("altair")
     outputs = [
         "-o",

@@ -14,7 +14,6 @@ from unsway.models.folder import save_model
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
 
 
 def run(*words):

@@ -7,7 +7,6 @@ from unsway.grouping import Grouping
 from unsway.sweeps import frontier
 
 pytest.importorskip("altair", reason="the report extra is not installed")
-pytest.importorskip("vl_convert", reason="the report extra is not installed")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from unsway.sweeps import search_alternatives
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,6 @@ from unsway.datasets import load_adult
 from unsway.report import write_audit_report, write_frontier_report
 
 pytest.importorskip("altair", reason="the report extra is not installed")
-pytest.importorskip("vl_convert", reason="the report extra is not installed")
 slow = pytest.mark.slow
 
 VIEWS = {

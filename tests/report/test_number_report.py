@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
 pytest.importorskip("jinja2")
 
 from unsway import audit_numbers, make_world, write_number_report

@@ -14,7 +14,6 @@ from unsway.report import charts, write_audit_report, write_frontier_report
 from unsway.sweeps import Frontier, Point
 
 pytest.importorskip("altair", reason="the report extra is not installed")
-pytest.importorskip("vl_convert", reason="the report extra is not installed")
 
 MOST_BYTES = 3_000_000
 

@@ -15,7 +15,7 @@ from ..extras import load
 from ..files import check_writable
 
 #: What a report is made with.
-REPORT_PACKAGES = ("altair", "jinja2", "vl_convert")
+REPORT_PACKAGES = ("altair", "jinja2")
 
 
 def check_installed(packages: Sequence[str], extra: str) -> None:

@@ -7,7 +7,6 @@ have a ``position``, only those at the slider's are drawn, or they are marked am
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from .. import colours
@@ -71,14 +70,6 @@ def palette() -> str:
         for colour, name in _VARIABLES.items()
     )
     return f":root {{ {shades} }}\n"
-
-
-@lru_cache(maxsize=1)
-def script() -> str:
-    """Return the script that draws the charts: Vega, Vega-Lite and Vega-Embed in one."""
-    convert = load("vl_convert", "report")
-    major, minor, *_ = alt.SCHEMA_VERSION.removeprefix("v").split(".")
-    return str(convert.javascript_bundle(vl_version=f"{major}.{minor}"))
 
 
 def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
@@ -390,5 +381,6 @@ def _finish(chart: Any, height: int, rows: Rows, start: int | None = None) -> di
         chart = chart.add_params(alt.param(name=POSITION, value=start))
     chart = chart.properties(autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
     spec: dict[str, Any] = chart.to_dict()
+    del spec["$schema"]  # the page draws with its own Vega-Lite, whichever Altair names
     kept = [{name: _digits(value) for name, value in row.items()} for row in rows]
     return {**spec, "datasets": {**spec.get("datasets", {}), "rows": kept}, "config": CONFIG}

@@ -13,7 +13,7 @@ from typing import Any
 from ..auditing.verdict import Level
 from ..extras import load
 from ..frames import plain
-from .charts import palette, script
+from .charts import palette
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Page:
             texts.append(moving.texts)
             return len(texts) - 1
 
-        scripts = [_safe_script(script()), read_template("page.js")] if self.charts() else []
+        scripts = [*map(read_script, ("vega.js", "page.js"))] if self.charts() else []
         jinja2 = load("jinja2", "report")
         environment = jinja2.Environment(
             autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -238,9 +238,9 @@ def embedded_json(content: Any) -> str:
     return text
 
 
-def _safe_script(script: str) -> str:
+def read_script(name: str) -> str:
     """Return a script that cannot end its element early; the break is inside strings only."""
-    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return read_template(name).replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _hash(script: str) -> str:
