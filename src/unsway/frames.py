@@ -91,3 +91,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def with_nan(parts: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float]]:
+    """Return measures by part as they were before `plain`: NaN where a number is not known.
+
+    Examples
+    --------
+    >>> with_nan({"test": {"auc": None}})
+    {'test': {'auc': nan}}
+    """
+    return {
+        part: {name: math.nan if value is None else value for name, value in measures.items()}
+        for part, measures in parts.items()
+    }

@@ -73,7 +73,7 @@ class Loss(Protocol):
     cuda_source : str
         C++ functions ``mean_of(s, &slope)``, ``gradient_of(mean, t)``, ``curvature_of(mean,
         slope)``, ``mean_curvature_of(mean)`` in single, ``loss_of(s, t, &mean)`` in double
-        precision, and ``held_margin(s, t)``.
+        precision, and ``held_margin(s, t)``; empty for a loss that is trained on the CPU alone.
     """
 
     name: ClassVar[str]
@@ -83,6 +83,7 @@ class Loss(Protocol):
     @property
     def cuda_source(self) -> str:
         """The loss as C++ functions of one row."""
+        return ""
 
     def rows(self, margin: Array, target: Array) -> Array:
         """Return ℓ of each row."""

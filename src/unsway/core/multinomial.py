@@ -43,11 +43,6 @@ class MultinomialLogLoss(Loss):
     link: ClassVar[str] = "softmax"
     factor: float = 2.0
 
-    @property
-    def cuda_source(self) -> str:
-        """Raise: the kernels have one margin a row."""
-        raise NotImplementedError("labels of several classes are trained on the CPU alone")
-
     def rows(self, margin: Array, target: Array) -> Array:
         """Return the loss of each row, one number."""
         xp, most = namespace(margin), _largest(margin)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import minimize, nnls
 
 from .._typing import Floats, Reduce
 from ..core import Loss
 from ..core.penalty import identity
-from .families import likeliest_mixture
 
 
 def stacking_shares(
@@ -61,7 +62,37 @@ def _likeliest_shares(likelihood: Floats, weights: Floats, reduce: Reduce) -> Fl
         sums = reduce(np.append(slope, value))
         return -float(sums[-1]), -sums[:-1]
 
-    count = likelihood.shape[1]
+    return _minimize_shares(loss, likelihood.shape[1])
+
+
+def likeliest_mixture(
+    predictions: Floats, target: Floats, weights: Floats, loss: Loss, reduce: Reduce
+) -> Floats:
+    """Return the weights of positive predictions with the least mean loss, summing to one.
+
+    Where the rows are spread over workers, ``reduce`` sums over all of them.
+
+    Examples
+    --------
+    >>> from unsway.core import Poisson
+    >>> means, counts = np.array([[1.0, 3.0], [4.0, 3.0]]), np.array([1.0, 4.0])
+    >>> likeliest_mixture(means, counts, np.ones(2), Poisson(), lambda sums: sums).round(2).tolist()
+    [1.0, 0.0]
+    """
+    scale = float(reduce(np.array([weights.sum()]))[0])
+
+    def mean_loss(shares: Floats) -> tuple[float, Floats]:
+        mixture = predictions @ shares
+        value = weights @ loss.rows(loss.margin_of(mixture), target)
+        slope = weights * loss.gradient(mixture, target) / mixture  # of a log link
+        sums = reduce(np.append(slope @ predictions, value)) / scale
+        return float(sums[-1]), sums[:-1]
+
+    return _minimize_shares(mean_loss, predictions.shape[1])
+
+
+def _minimize_shares(loss: Callable[[Floats], tuple[float, Floats]], count: int) -> Floats:
+    """Minimise a convex loss of so many shares, which returns its value and gradient."""
     found = minimize(
         loss,
         np.full(count, 1 / count),

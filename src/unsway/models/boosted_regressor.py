@@ -7,24 +7,30 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats, Reduce
 from ..core import Schedule, Step
 from ..grouping import Grouping
 from ..outcome import Outcome
-from .boosting import check_booster, prepare_booster, start, train_booster
+from .boosting import (
+    check_booster,
+    importances,
+    margins_of,
+    prepare_booster,
+    start,
+    train_booster,
+)
 from .engine import BoosterSettings, Engine, params_of, refuse_unknown, without_unknown
 from .regression import (
     balance_of,
     balancing_step,
     check_rebalance,
-    explained_deviance,
-    predictions,
+    predict,
+    score,
 )
 from .row_fingerprint import share_trained_on
 from .summary import summary
-from .training import number_loss_of, read_table, refit
+from .training import number_loss_of, refit
 
 
 class BoostedRegressor(RegressorMixin, BaseEstimator):
@@ -121,27 +127,14 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
 
     def margin(self, X: Any) -> Floats:
         """Return the margin of each row: its mean, or the logarithm of it under a log link."""
-        check_is_fitted(self)
-        table = self.table_.code(read_table(self, X, reset=False))
-        return np.asarray(self.engine.margin(self.booster_, table, self.n_jobs), dtype=np.float64)
+        return margins_of(self, X)
 
     share_trained_on = share_trained_on
     summary = summary
+    predict = predict
+    score = score
 
-    def predict(self, X: Any, exposure: Any = None) -> Floats:
-        """Return the mean of each row: per unit of exposure, or for the exposure if it is given."""
-        return predictions(self, self.margin(X), exposure)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
-        """Return the share of the deviance that is explained: R² for ``loss="squared_error"``."""
-        return explained_deviance(self, X, y, sample_weight, exposure)
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Each column's share of what all splits gained."""
-        check_is_fitted(self)
-        gains = self.engine.gains(self.booster_, self.n_features_in_)
-        return gains / gains.sum() if gains.any() else gains
+    feature_importances_ = property(importances)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -133,6 +133,20 @@ class Boosting:
                 series.append(float(value))
 
 
+def margins_of(model: Any, X: Any) -> Floats:
+    """Return the margins of a fitted booster at each row of a table."""
+    check_is_fitted(model)
+    table = model.table_.code(read_table(model, X, reset=False))
+    return np.asarray(model.engine.margin(model.booster_, table, model.n_jobs), dtype=np.float64)
+
+
+def importances(model: Any) -> Floats:
+    """Each column's share of what all splits gained."""
+    check_is_fitted(model)
+    gains = model.engine.gains(model.booster_, model.n_features_in_)
+    return np.asarray(gains / gains.sum() if gains.any() else gains)
+
+
 class BoostedClassifier(ClassifierMixin, BaseEstimator):
     """Boosted trees on fair targets, or with (1−λ)·log-loss + λ·penalty to minimise.
 
@@ -235,9 +249,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margin s of each row, or of more than two classes a column for each."""
-        check_is_fitted(self)
-        table = self.table_.code(read_table(self, X, reset=False))
-        return np.asarray(self.engine.margin(self.booster_, table, self.n_jobs), dtype=np.float64)
+        return margins_of(self, X)
 
     share_trained_on = share_trained_on
     summary = summary
@@ -250,12 +262,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         """Return the most likely class of each row."""
         return likelier_class(self.decision_function(X), self.classes_)
 
-    @property
-    def feature_importances_(self) -> Floats:
-        """Each column's share of what all splits gained."""
-        check_is_fitted(self)
-        gains = self.engine.gains(self.booster_, self.n_features_in_)
-        return gains / gains.sum() if gains.any() else gains
+    feature_importances_ = property(importances)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -79,9 +79,9 @@ def balance_of(step: float, loss: Loss) -> float:
     return float(np.exp(step)) if loss.link == "log" else step
 
 
-def predictions(model: Any, margin: Floats, exposure: Any = None) -> Floats:
-    """Return the means at these margins, per unit of exposure, or for the exposure if given."""
-    means = number_loss_of(model).mean(margin)[0]
+def predict(model: Any, X: Any, exposure: Any = None) -> Floats:
+    """Return the mean of each row: per unit of exposure, or for the exposure if it is given."""
+    means = number_loss_of(model).mean(model.margin(X))[0]
     return for_exposure(np.asarray(means, dtype=np.float64), exposure)
 
 
@@ -92,10 +92,8 @@ def for_exposure(means: Floats, exposure: Any = None) -> Floats:
     return means * read_exposure(exposure, len(means))
 
 
-def explained_deviance(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
-) -> float:
-    """Return the share of the deviance that predictions explain: D², which is R² of numbers.
+def score(model: Any, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
+    """Return the share of the deviance that is explained: R² for ``loss="squared_error"``.
 
     ``y`` has the totals of the exposure, as in ``fit``.
     """

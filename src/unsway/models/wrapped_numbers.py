@@ -22,8 +22,8 @@ from .marginalized import LEARNERS, average_levels, check_pair, fit_levels, pred
 from .regression import (
     balance_of_means,
     check_rebalance,
-    explained_deviance,
     for_exposure,
+    score,
 )
 from .summary import summary
 from .training import fit_for, number_loss_of, read_rows, read_table, refit
@@ -133,9 +133,7 @@ class WrappedRegressor(RegressorMixin, BaseEstimator, ABC):
             means = means * self.balance_ if log else means + self.balance_
         return for_exposure(means, exposure)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
-        """Return the share of the deviance that is explained: R² for ``loss="squared_error"``."""
-        return explained_deviance(self, X, y, sample_weight, exposure)
+    score = score
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,7 +20,7 @@ from ..auditing.impact_estimates import (
 from ..auditing.scored import Approval, Levels, Scored, decide_by_rate
 from ..effects import Estimate
 from ..effects.influence import Mean
-from ..frames import plain
+from ..frames import plain, with_nan
 from ..rows import Rows
 from .measures import Judge
 from .space import Draw
@@ -92,11 +92,7 @@ class Candidate:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return a candidate from what `to_dict` gave."""
-        parts = {
-            part: {name: math.nan if value is None else value for name, value in measures.items()}
-            for part, measures in stored["parts"].items()
-        }
-        return cls(**{**stored, "parts": parts})
+        return cls(**{**stored, "parts": with_nan(stored["parts"])})
 
 
 @dataclass(frozen=True, kw_only=True)

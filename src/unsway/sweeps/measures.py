@@ -20,7 +20,7 @@ from ..effects import Effects, Estimate, GapParts, Nuisances, estimate_effects
 from ..effects.fair_parts import FairParts
 from ..effects.gap_parts import gap_parts
 from ..effects.influence import Mean, doubly_robust
-from ..frames import plain
+from ..frames import plain, with_nan
 from ..rows import Rows
 from .number_measures import describe_numbers, measure_predictions
 
@@ -149,11 +149,7 @@ class Point:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return a point from what `to_dict` gave."""
-        parts = {
-            part: {name: math.nan if value is None else value for name, value in measures.items()}
-            for part, measures in stored["parts"].items()
-        }
-        return cls(**{**stored, "parts": parts})
+        return cls(**{**stored, "parts": with_nan(stored["parts"])})
 
 
 def tidy_columns(points: Sequence[Point], parts: Sequence[str]) -> dict[str, list[Any]]:

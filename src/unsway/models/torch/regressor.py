@@ -15,8 +15,8 @@ from ..regression import (
     balance_of,
     balancing_step,
     check_rebalance,
-    explained_deviance,
-    predictions,
+    predict,
+    score,
 )
 from ..row_fingerprint import share_trained_on
 from ..summary import summary
@@ -168,14 +168,8 @@ class FairTorchRegressor(RegressorMixin, BaseEstimator):
     encode = encode
     share_trained_on = share_trained_on
     summary = summary
-
-    def predict(self, X: Any, exposure: Any = None) -> Floats:
-        """Return the mean of each row: per unit of exposure, or for the exposure if it is given."""
-        return predictions(self, self.margin(X), exposure)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
-        """Return the share of the deviance that is explained: R² for ``loss="squared_error"``."""
-        return explained_deviance(self, X, y, sample_weight, exposure)
+    predict = predict
+    score = score
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
