@@ -20,18 +20,15 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils import check_array
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.fixes import parse_version
 
 from unsway import DirectEffect, FairTarget, Parity
 
-#: Before 1.7 the check codes the labels by whichever comes first, and shuffles one of its two sets.
-FAILURES_OF_OLD_VERSIONS = (
-    {"check_sample_weight_equivalence_on_dense_data": "the check itself fits two different labels"}
-    if parse_version(sklearn.__version__) < parse_version("1.7")
-    else {}
-)
+#: Before 1.7 this check codes the labels of an estimator of two classes by whichever comes first,
+#: and shuffles one of its two sets.
+BROKEN_FOR_TWO_CLASSES = "check_sample_weight_equivalence_on_dense_data"
 
 
 def sum_of_columns(X: Any) -> Any:
@@ -106,13 +103,15 @@ def checks_of(
     model: Any,
     label: str = "",
     *,
-    failures: Mapping[str, str] = FAILURES_OF_OLD_VERSIONS,
+    failures: Mapping[str, str] | None = None,
     strict: bool = True,
 ) -> list[Any]:
     """Return model and check as parameters, by the label and the check's name.
 
-    ``failures`` gives the reason why a check must fail; where not ``strict``, why it may.
+    ``failures`` gives the reason why a check must fail; where not ``strict``, why it may. By
+    default those of the installed scikit-learn.
     """
+    failures = failures_of_old_versions(model) if failures is None else failures
     found = []
     for estimator, check in estimator_checks_generator(model):
         name = check.func.__name__
@@ -120,6 +119,15 @@ def checks_of(
         marks = [pytest.mark.xfail(reason=reason, strict=strict)] if reason else []
         found.append(pytest.param(estimator, check, marks=marks, id=label + name))
     return found
+
+
+def failures_of_old_versions(model: Any) -> dict[str, str]:
+    """Return the checks of the installed scikit-learn that no such model can pass, and why."""
+    labels = get_tags(model).classifier_tags
+    old = parse_version(sklearn.__version__) < parse_version("1.7")
+    if not old or labels is None or labels.multi_class:
+        return {}
+    return {BROKEN_FOR_TWO_CLASSES: "the check itself fits two different labels"}
 
 
 def frame_of(data: Any) -> pd.DataFrame:
