@@ -28,7 +28,7 @@ from unsway import (
     estimate_effects,
     fair_pure_premium,
     gini,
-    write_number_report,
+    write_audit_report,
 )
 from unsway.datasets import TabularData, load_pg15_motor
 from unsway.groups import Grouping
@@ -175,7 +175,7 @@ def write_report(path: Path, test: Part, models: dict[str, Floats]) -> None:
         baseline=models[BLIND],
         n_bootstrap=100,
     )
-    write_number_report(found, path, title="Motor claims per year, fair beside blind")
+    write_audit_report(found, path, title="Motor claims per year, fair beside blind")
 
 
 def product_rows(path: str | None) -> Iterator[tuple[str, ...]]:

@@ -51,7 +51,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "Explain a score": ("reasons", "contributions", "points_table"),
     "Show the results": (
-        "write_audit_report", "write_frontier_report", "write_number_report", "ShowProgress",
+        "write_audit_report", "write_frontier_report", "ShowProgress",
     ),
     "Save, load and hand over": ("save_model", "load_model", "skops_trusted_types", "log_audit"),
     "Train on large data": ("FairDaskXGBClassifier", "FairDaskXGBRegressor"),

@@ -104,7 +104,6 @@ _HOMES = {
     "write_alternatives_report": "report",
     "write_audit_report": "report",
     "write_frontier_report": "report",
-    "write_number_report": "report",
     "make_synthetic": "datasets",
     "make_world": "datasets",
 }

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from unsway import FairLinearRegressor, audit_numbers, make_world
-from unsway.auditing.number_words import decimals_for
+from unsway.auditing.numbers import decimals_for
 from unsway.groups import Grouping
 
 

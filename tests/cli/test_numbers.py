@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from unsway import FairLinearRegressor, FairXGBRegressor, frontier
+from unsway import FairLinearRegressor, FairXGBRegressor, Frontier
 from unsway.cli.app import app
 from unsway.cli.number_target import propose_loss
 from unsway.groups import Grouping
@@ -233,13 +233,41 @@ def test_what_does_not_go_together_is_refused(flags, words, table, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-def test_a_strength_is_chosen_for_labels_alone(table, tmp_path):
-    said = complaint("frontier", table, *FREQUENCY, "-o", tmp_path / "store")
-    assert "chooses a strength for labels" in said
-    data = policies()
-    with pytest.raises(TypeError, match="audit_numbers"):
-        frontier(FairLinearRegressor(), data[["power"]], data["change"],
-                 sensitive_features=data["sex"])  # fmt: skip
+# --- frontier -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["xgboost", "linear"])
+def test_a_strength_is_chosen_and_its_model_is_that_of_fit(engine, table, tmp_path):
+    flags = [*FREQUENCY, "--engine", engine, "--test-fraction", "0"]
+    store = tmp_path / "store"
+    text = run("frontier", table, *flags, "--strengths", "0,1", "-o", store)
+    assert "deviance" in text
+    blind, fair = Frontier.load(store).points
+    assert fair.value("score_gap", "validation") < blind.value("score_gap", "validation")
+    card = load_model(store / "chosen").card
+    assert card["outcome"]["per_exposure"] is True
+    if engine == "xgboost":
+        run("fit", table, *flags[:-2], "--strength", "1", "--quiet", "-o", tmp_path / "m")
+        X = policies()[["power", "use"]]
+        np.testing.assert_allclose(
+            Frontier.load(store).model(1.0).predict(X), load_model(tmp_path / "m").predict(X)
+        )
+
+
+def test_the_page_of_a_frontier_is_in_the_units_of_the_target(table, tmp_path):
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("altair")
+    run("frontier", table, *FREQUENCY, "--engine", "linear", "--strengths", "0,0.5,1", "--quiet",
+        "-o", tmp_path / "store")  # fmt: skip
+    page = (tmp_path / "store" / "frontier.html").read_text("utf-8")
+    assert "claims per years" in page
+    assert "share of the deviance explained" in page
+    assert "decisions are right" not in page
+
+
+def test_a_favourable_label_is_not_for_numbers(table, tmp_path):
+    said = complaint("frontier", table, *FREQUENCY, "--favourable", "0", "-o", tmp_path / "store")
+    assert "is for a label" in said
 
 
 def test_exposure_is_not_for_a_classifier(table, tmp_path):

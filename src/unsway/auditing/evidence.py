@@ -11,6 +11,7 @@ from scipy import stats
 
 from ..effects import Estimate, GapParts
 from .inputs import MARGIN
+from .numbers import POINTS, Units
 from .tables import short
 
 State = Literal["direct effect", "below margin", "cannot tell", "not judged"]
@@ -51,7 +52,9 @@ class Evidence:
     findings : sequence of mappings, or None
         The checks of the data; None if there were none.
     margin : float, default=0.02
-        A direct effect within ±margin is small.
+        A direct effect within ±margin is small; of numbers, as a share of their size.
+    units : Units, default=POINTS
+        How the effects are written.
     scored, favourable : str
         The label that scores are the chance of, and the one that is good for a person; empty where
         it was not stated.
@@ -70,6 +73,7 @@ class Evidence:
     calibration: Mapping[str, Any] | None = None
     findings: Sequence[Mapping[str, Any]] | None = None
     margin: float = MARGIN
+    units: Units = POINTS
     scored: str = ""
     favourable: str = ""
     n_rows: int = 0
@@ -101,8 +105,13 @@ class Evidence:
     @property
     def is_small(self) -> bool:
         """Whether the interval of equivalence lies within the margin."""
-        low, high = self.interval(EQUIVALENCE)
-        return -self.margin < low and high < self.margin
+        (low, high), most = self.interval(EQUIVALENCE), self.largest_small
+        return -most < low and high < most
+
+    @property
+    def largest_small(self) -> float:
+        """The largest direct effect that is small, in the units of the direct effect."""
+        return self.margin * self.units.size
 
     @property
     def excludes_zero(self) -> bool:

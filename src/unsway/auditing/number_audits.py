@@ -31,12 +31,14 @@ from .number_tables import (
     measure_number_model,
 )
 from .number_text import number_lines
-from .number_words import NumberDecision, decide_numbers, number_facts
+from .number_words import number_evidence, number_facts
+from .numbers import Units, units_of
 from .tables import MetricTable, Table, short
 from .training_rows import TrainingRows, check_training_rows
+from .verdict import Decision, decide
 
-#: Version of what `NumberAudit.to_dict` holds.
-SCHEMA_VERSION = 1
+#: Version of what `NumberAudit.to_dict` holds, and of what it shares with `Audit.to_dict`.
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -93,15 +95,14 @@ class NumberAudit(Tabular):
     about: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def size(self) -> str:
-        """What the margin and the effects are a share of."""
-        is_mean = self.settings["loss"] != "squared_error"
-        return "the mean" if is_mean else "the standard deviation"
+    def units(self) -> Units:
+        """How effects are written, and what a margin is a share of."""
+        return units_of(self.settings["loss"], self.unit, self.scale)
 
     @property
-    def decision(self) -> NumberDecision:
-        """What is claimed of the direct effect in the predictions."""
-        return decide_numbers(self)
+    def decision(self) -> Decision:
+        """What is claimed of the direct effect in the predictions, and on what it rests."""
+        return decide(number_evidence(self))
 
     def _columns(self) -> Mapping[str, Any]:
         return self.metrics.table.columns

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .evidence import CLAIM, EQUIVALENCE, Evidence, State, needed_se, quantile
-from .numbers import number, points
+from .numbers import Units, number
 from .tables import short
 
 
@@ -27,18 +27,20 @@ def headline(state: State, evidence: Evidence) -> str:
     """Return a decision in a few words."""
     if state == "not judged":
         return "The direct effect was not judged"
-    margin = _margin(evidence.margin)
+    units = evidence.units
     if state == "below margin":
-        return f"The direct effect in the scores is below {margin} points"
+        margin = units.margin(evidence.margin)
+        return f"The direct effect in the {units.scores} is below {margin}"
     if any(each["decisive"] for each in evidence.failed):
         return "These data cannot tell: the groups cannot be compared"
     if state == "cannot tell":
-        low, high = map(points, evidence.interval(CLAIM))
-        return f"Cannot tell: the direct effect in the scores lies between {low} and {high} points"
-    size, whom = _size(evidence.direct["estimate"]), _whom(evidence)
-    effect = f"The scores hold a direct effect {whom}".rstrip()
+        low, high = map(units.signed, evidence.interval(CLAIM))
+        between = f"lies between {low} and {high} {units.name}"
+        return f"Cannot tell: the direct effect in the {units.scores} {between}"
+    size, whom = units.amount(evidence.direct["estimate"]), _whom(evidence)
+    effect = f"The {units.scores} hold a direct effect {whom}".rstrip()
     side = "higher" if evidence.direct["estimate"] > 0 else "lower"
-    return f"{effect}: {size} points {side} for {evidence.groups[1]} than the covariates explain"
+    return f"{effect}: {size} {side} for {evidence.groups[1]} than the covariates explain"
 
 
 def sentences(state: State, evidence: Evidence) -> Iterator[str]:
@@ -46,14 +48,14 @@ def sentences(state: State, evidence: Evidence) -> Iterator[str]:
     if state == "not judged":
         yield f"{_sentence(evidence.why_not)}." if evidence.why_not else "No estimate is known."
         return
-    low, high = evidence.groups
+    (low, high), units = evidence.groups, evidence.units
     narrow = state == "below margin"
     ends = evidence.interval(EQUIVALENCE if narrow else CLAIM)
-    of = f"The direct effect in the scores, {high} minus {low}, lies"
-    between = f"between {points(ends[0])} and {points(ends[1])} points"
-    within = f", within the margin of ±{_margin(evidence.margin)}" if narrow else ""
+    of = f"The direct effect in the {units.scores}, {high} minus {low}, lies"
+    between = f"between {units.signed(ends[0])} and {units.signed(ends[1])} {units.name}"
+    within = f", within the margin of ±{_margin(evidence)}" if narrow else ""
     confidence = f"{EQUIVALENCE if narrow else CLAIM:.0%} interval"
-    estimate = points(evidence.direct["estimate"])
+    estimate = units.estimate(evidence.direct["estimate"])
     yield f"{of} {between} ({confidence}; estimate {estimate}){within}."
     yield _passed_on(evidence)
     last = _doubt(state, evidence)
@@ -66,10 +68,12 @@ def _passed_on(evidence: Evidence) -> str:
     if share is None:
         return f"{_sentence(evidence.why_not)}." if evidence.why_not else "No share is known."
     if not any(_is_finite(share[end]) for end in ("low", "high")):
-        return "These rows cannot tell which share of the labels' direct effect is passed on."
-    text = f"The scores pass on {_share(share)} of the direct effect that the labels hold"
+        whose = "the target's" if evidence.units.share_of else "the labels'"
+        return f"These rows cannot tell which share of {whose} direct effect is passed on."
+    scores, hold = evidence.units.scores, _holders(evidence)
+    text = f"The {scores} pass on {_share(share)} of the direct effect that {hold}"
     if share["high"] is not None and share["high"] < 0:
-        text = f"More was removed than the labels hold: the scores pass on {_share(share)} of it"
+        text = f"More was removed than {hold}: the {scores} pass on {_share(share)} of it"
     if evidence.blind is not None:
         text += f"; a blind reference model passes on {_percent(evidence.blind['estimate'])}"
     return f"{text}."
@@ -79,7 +83,7 @@ def _doubt(state: State, evidence: Evidence) -> str:
     """Return what keeps the decision from being another one, if anything does."""
     failed, small = evidence.failed, evidence.is_small
     if state == "below margin":
-        away = f"{points(evidence.direct['estimate'])} points"
+        away = f"{evidence.units.signed(evidence.direct['estimate'])} {evidence.units.name}"
         return f"It is not zero, but small: {away}." if evidence.excludes_zero else ""
     first = next((each for each in failed if each["decisive"]), failed[0] if failed else None)
     if first is not None and first["decisive"]:
@@ -96,10 +100,11 @@ def _doubt(state: State, evidence: Evidence) -> str:
 
 def _what_could_tell(evidence: Evidence) -> str:
     low, high = evidence.interval(CLAIM)
-    se, need = (high - low) / (2 * quantile(CLAIM)), needed_se(evidence.margin)
+    units = evidence.units
+    se, need = (high - low) / (2 * quantile(CLAIM)), needed_se(evidence.largest_small)
     text = (
-        f"To tell whether it is below {_margin(evidence.margin)} points takes a standard error of "
-        f"at most {number(100 * need, 2)} points; here it is {number(100 * se, 2)}"
+        f"To tell whether it is below {units.margin(evidence.margin)} takes a standard error of "
+        f"at most {units.plain(need, 1)} {units.name}; here it is {units.plain(se, 1)}"
     )
     if se <= need:
         return f"{text}, so the effect lies near the margin."
@@ -110,15 +115,15 @@ def _what_could_tell(evidence: Evidence) -> str:
 
 def basis(evidence: Evidence) -> Iterator[str]:
     """Yield what the decision rests on."""
-    margin = _margin(evidence.margin)
+    units, margin = evidence.units, evidence.units.margin(evidence.margin)
     yield (
-        "The direct effect in the scores is what of their gap neither the covariates nor the "
-        "sharpness of the scores explain, on the scale of the labels."
+        f"The direct effect in the {units.scores} is what of their gap neither the covariates nor "
+        f"the sharpness of the {units.scores} explain, on the scale of the {units.outcome}."
     )
     yield (
-        f"It is claimed if its {CLAIM:.0%} interval excludes 0, and called below {margin} points "
-        f"only if its {EQUIVALENCE:.0%} interval lies within ±{margin} and the checks of overlap "
-        "and balance passed."
+        f"It is claimed if its {CLAIM:.0%} interval excludes 0, and called below {margin} "
+        f"only if its {EQUIVALENCE:.0%} interval lies within ±{_margin(evidence)} and the checks "
+        "of overlap and balance passed."
     )
     if evidence.favourable:
         yield (
@@ -131,7 +136,7 @@ def basis(evidence: Evidence) -> Iterator[str]:
             "person was not stated."
         )
     if evidence.calibration is not None:
-        yield _calibration(evidence.calibration)
+        yield _calibration(evidence.calibration, evidence.units)
     if not evidence.is_checked:
         yield "Overlap and balance were not checked."
     elif not evidence.failed:
@@ -141,18 +146,22 @@ def basis(evidence: Evidence) -> Iterator[str]:
     yield from evidence.notes
 
 
-def _calibration(found: Mapping[str, Any]) -> str:
+def _calibration(found: Mapping[str, Any], units: Units) -> str:
+    scores, outcome = units.scores, units.outcome
     if found["holds"]:
-        return "The scores as given are on the scale of the labels: their calibration holds."
+        return f"The {scores} as given are on the scale of the {outcome}: their calibration holds."
     error, slope = found["error"]["estimate"], found["slope"]["estimate"]
+    means = f"mean {scores.removesuffix('s')} less mean {outcome.removesuffix('s')}"
     text = (
-        f"The scores as given are not calibrated: mean score less mean label {points(error)} "
-        f"points, slope of the labels on the scores {number(slope, 2)}."
+        f"The {scores} as given are not calibrated: {means} {units.signed(error)} {units.name}, "
+        f"slope of the {outcome} on the {scores} {number(slope, 2)}."
     )
     left = found.get("left_as_given")
     if left is None:
         return text
-    return f"{text} As given, their gap less the explained one is {_estimate(left)} points."
+    value, low, high = (units.signed(left[name]) for name in ("estimate", "low", "high"))
+    gap = f"their gap less the explained one is {value} ({low} to {high}) {units.name}"
+    return f"{text} As given, {gap}."
 
 
 def next_steps(state: State, evidence: Evidence) -> Iterator[str]:
@@ -165,7 +174,7 @@ def next_steps(state: State, evidence: Evidence) -> Iterator[str]:
     elif state == "direct effect":
         over = share is not None and share["high"] is not None and share["high"] < 0
         yield (
-            "Lower the strength: more was removed than the labels hold."
+            f"Lower the strength: more was removed than {_holders(evidence)}."
             if over
             else "Train again with a criterion that removes the direct effect, or at a larger "
             "strength, and audit rows that the model was not trained on."
@@ -186,14 +195,14 @@ def next_steps(state: State, evidence: Evidence) -> Iterator[str]:
 # --- small words ----------------------------------------------------------------------------------
 
 
-def _size(value: float) -> str:
-    """Return the size of an effect in points."""
-    text = number(100 * abs(value), 1)
-    return "less than 0.1" if text == "0.0" else text
+def _holders(evidence: Evidence) -> str:
+    """Return who holds the direct effect of which a share is passed on."""
+    return "the target holds" if evidence.units.share_of else "the labels hold"
 
 
-def _margin(value: float) -> str:
-    return f"{100 * value:g}"
+def _margin(evidence: Evidence) -> str:
+    """Return the margin on either side of 0."""
+    return evidence.units.margin(evidence.margin).removesuffix(" points")
 
 
 def _percent(value: float) -> str:
@@ -209,10 +218,6 @@ def _share(found: Mapping[str, Any]) -> str:
         _percent(end) if _is_finite(end) else "no bound" for end in (found["low"], found["high"])
     ]
     return f"{_percent(found['estimate'])} ({ends[0]} to {ends[1]})"
-
-
-def _estimate(found: Mapping[str, Any]) -> str:
-    return f"{points(found['estimate'])} ({points(found['low'])} to {points(found['high'])})"
 
 
 def _sentence(text: str) -> str:

@@ -20,7 +20,7 @@ from ..extras import load
 from ..files import write_atomically
 from ..models.folder import TrainingRoles, load_model
 from ..models.saved_model import SavedModel
-from ..report import write_audit_report, write_number_report
+from ..report import write_audit_report
 from ..report.level_report import write_level_report
 from ..rows import Rows
 from .audit_numbers import judge_predictions
@@ -288,7 +288,5 @@ def write(
         write_atomically(csv_file, table.to_csv())
     if output is not None and isinstance(found, LevelAudit):
         write_level_report(found, output)
-    elif output is not None and isinstance(found, NumberAudit):
-        write_number_report(found, output, **page)
     elif output is not None:
         write_audit_report(found, output, **page)

@@ -36,7 +36,8 @@ from ..models.features import Feature, features_of_table, one_hot
 from ..models.folder import TrainingRoles, check_model_folder, save_model
 from ..models.logistic import check_regression
 from ..models.parquet import ParquetRows, column_names
-from ..models.training import fit_for, fit_held_out, hold_out_rows
+from ..models.regression import scores_of
+from ..models.training import fit_for, fit_held_out, hold_out_rows, in_training_units
 from ..rows import Rows
 from ..sweeps.measures import Part
 from .console import Steps, say, show_table, steps
@@ -44,11 +45,9 @@ from .covariates import describe_columns, show_columns
 from .fit_numbers import (
     NUMBER_METRICS,
     balance_line,
-    in_training_units,
     make_regressor,
     number_figures,
     number_names,
-    scores_of,
 )
 from .fit_test import check_test, show_test
 from .flags import Coded, code_column, code_roles, find_columns, read_rows, take_roles

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import click
 
 from .. import FairLGBMRegressor, FairLinearRegressor, FairXGBRegressor
-from .._typing import Floats
 from ..criteria import choose_strength
 from ..models.boosting import check_booster
 from ..models.folder import TrainingRoles
 from ..models.logistic import check_regression
 from ..models.training import number_loss_of
-from ..rows import Rows
 
 #: Engine → its regressor.
 REGRESSORS: dict[str, Any] = {
@@ -74,21 +71,6 @@ def make_regressor(
     model = FairLinearRegressor(**given, **dict(params))
     check_regression(model)
     return model
-
-
-def in_training_units(rows: Rows, model: Any) -> Rows:
-    """Return rows of numbers in the units that a regressor trains in; labels stay."""
-    if rows.outcome.is_label or not getattr(model, "fit_intercept", True):
-        return rows
-    return replace(rows, outcome=rows.outcome.standardised(rows.weights))
-
-
-def scores_of(model: Any, X: Any) -> Floats:
-    """Return a fitted model's scores: probabilities of a classifier, else predictions."""
-    scores: Floats = (
-        model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.predict(X)
-    )
-    return scores
 
 
 def number_figures(found: Mapping[str, float], loss: str) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
-from .. import FairLogisticRegression
+from .. import FairLinearRegressor, FairLogisticRegression
 from .._typing import Floats
 from ..auditing.evidence import name_groups
 from ..files import write_atomically, write_folder_atomically
@@ -21,6 +21,7 @@ from ..folds import hold_out
 from ..models.features import Feature, align, features_of_table, one_hot
 from ..paper.plots import to_bytes
 from ..report import write_frontier_report
+from ..report.facts import target_units
 from ..rows import Rows
 from ..sweeps import Choice, Frontier, Point, Store
 from ..sweeps.inputs import check_inputs, check_strengths
@@ -29,6 +30,7 @@ from .console import Steps, note, say, show_table, steps
 from .covariates import show_columns
 from .fit import make_classifier, one_hot_rows
 from .flags import read_rows, take_roles
+from .number_target import check_loss_flags
 from .options import RoleFlags
 from .outputs import REPORT_PACKAGES, are_installed
 from .table_files import refuse_row_names, write_table
@@ -58,22 +60,20 @@ def frontier(
 
     A run that was stopped goes on where it was when the same command is given again.
     """
-    if flags.loss is not None:
-        raise click.UsageError(
-            "unsway frontier chooses a strength for labels; of counts and amounts fit some "
-            "strengths with unsway fit --strength, and compare them by unsway audit --baseline"
-        )
+    check_loss_flags(flags)
+    if flags.loss is not None and favourable is not None:
+        raise click.UsageError("--favourable is for a label; --loss is for a target of numbers")
     given = {"max_direct_effect": max_direct_effect, "max_accuracy_loss": max_accuracy_loss}
     limits = {name: limit for name, limit in given.items() if limit is not None}
     if choose is not None and limits:
         raise click.UsageError(f"--choose {choose} takes no limit; give either")
     seed = model["random_state"]
-    title, classifier = make_classifier(strength=0.0, **model)
+    title, classifier = make_classifier(strength=0.0, loss=flags.loss, power=flags.power, **model)
     chosen = check_strengths(classifier, strengths)
     rows, roles = take_roles(read_rows(file, flags), flags)
     refuse_row_names(rows.X)
     show_columns(rows.X, quiet=quiet)
-    is_linear = isinstance(classifier, FairLogisticRegression)
+    is_linear = isinstance(classifier, FairLogisticRegression | FairLinearRegressor)
     encode = OneHot(one_hot_rows(rows)[1]) if is_linear else None
     train, test = _split(rows, flags, test_file, test_fraction, seed)
     store = Store(output, None if encode is None else encode.features, roles)
@@ -103,8 +103,9 @@ def _split(
 
 
 def _as_codes(rows: Rows) -> tuple[Any, ...]:
-    """Return covariates, label and sensitive attribute as 0 and 1, and weights."""
-    return rows.X, rows.y.astype(int), rows.z.astype(int), rows.weights
+    """Return covariates, label and sensitive attribute as 0 and 1, and weights; numbers stay."""
+    y = rows.y.astype(int) if rows.outcome.is_label else rows.y
+    return rows.X, y, rows.z.astype(int), rows.weights
 
 
 def _run(
@@ -164,25 +165,26 @@ def _finish(
         write_frontier_report(found, page, choice=choice, **stated)
     if not quiet:
         _print(found, choice, title)
-        _say_decision(choice, store, stated)
+        _say_decision(choice, store, stated, found.parts)
         say(f"Table: {store.path / 'frontier.csv'}")
         if page is not None:
             say(f"Report, with every strength: {page}")
         say(f"Models: {store.path / 'models'}, the chosen one: {store.path / 'chosen'}")
 
 
-def _say_decision(choice: Choice, store: Store, stated: dict[str, Any]) -> None:
+def _say_decision(
+    choice: Choice, store: Store, stated: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]
+) -> None:
     """Print what is claimed of the chosen model, on test rows if there are any."""
     roles, part = store.roles, "test" if choice.test_figures is not None else choice.part
     if roles is None or roles.sensitive_levels is None:
         return
-    decision = choice.point.decision(
-        part,
-        name_groups(roles.sensitive_levels, roles.sensitive),
-        scored=str(roles.positive),
-        favourable=stated["favourable"] or "",
-        margin=stated["margin"],
-    )
+    about: dict[str, Any] = {"margin": stated["margin"]}
+    if roles.positive is not None:
+        about |= {"scored": str(roles.positive), "favourable": stated["favourable"] or ""}
+    about["units"] = target_units(facts[part], vars(roles))
+    groups = name_groups(roles.sensitive_levels, roles.sensitive)
+    decision = choice.point.decision(part, groups, **about)
     say(f"On the {part} rows: {decision.text}")
 
 
@@ -192,7 +194,10 @@ def _print(found: Frontier, choice: Choice, title: str) -> None:
     every = -(-len(fine) // SHOWN)
     shown = [point for k, point in enumerate(fine) if k % every == 0 or point == choice.point]
     parts = [part for part in found.part_names if part != "train"]
-    forms = {"accuracy": ".4f", "score_gap": "+.4f", "direct_effect_left": "+.4f"}
+    forms = {"accuracy": ".4f", "deviance_explained": ".4f"}
+    forms |= dict.fromkeys(
+        ("score_gap", "direct_effect_left"), "+.4f" if found.utility == "accuracy" else "+,.4g"
+    )
     measures = [(name, form) for name, form in forms.items() if name in choice.figures]
     columns = [f"{part}\n{name.replace('_', ' ')}" for part in parts for name, _ in measures]
     rows = [

@@ -11,6 +11,7 @@ from .._typing import Floats
 from ..extras import load
 from ..models.folder import load_model
 from ..models.reasons import reasons as find_reasons
+from ..models.regression import scores_of
 from ..models.saved_model import SavedModel
 from .console import note, say, steps
 from .covariates import notes_of
@@ -100,13 +101,6 @@ def predict_table(model: SavedModel, table: Any) -> tuple[Floats, list[str]]:
         for name, count in model.unseen(table).items()
     ]
     return scores, notes
-
-
-def scores_of(model: SavedModel, table: Any) -> Floats:
-    """Return probabilities of the positive class, or the means of a model of numbers."""
-    if model.loss is not None:
-        return model.predict(table)
-    return np.asarray(model.predict_proba(table)[:, 1])
 
 
 def for_column(model: SavedModel, scores: Floats, table: Any, exposure: str | None) -> Floats:

@@ -122,7 +122,7 @@ def if_told(what: str, make: Callable[[], Found], missing: dict[str, str]) -> Fo
 
 def effects_of(rows: Rows, **options: Any) -> Effects:
     """Return `estimate_effects` of checked rows, the levels of z as text."""
-    given = {**_roles(rows), **_loss(rows), "cluster": rows.clusters}
+    given = {**_roles(rows), **loss_options(rows), "cluster": rows.clusters}
     found = estimate_effects(rows.X, rows.y, **given, **options)
     levels, per = rows.groups.names, rows.outcome.per
     return replace(
@@ -179,7 +179,7 @@ def _sensitivity(rows: Rows, confidence: float) -> Sensitivity:
     return sensitivity(rows.X, rows.y, alpha=1 - confidence, **_roles(rows))
 
 
-def _loss(rows: Rows) -> dict[str, Any]:
+def loss_options(rows: Rows) -> dict[str, Any]:
     """Return the loss of counts and amounts, whose exposure is part of the weights."""
     loss = rows.outcome.loss
     if loss.link != "log":

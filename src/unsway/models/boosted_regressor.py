@@ -30,7 +30,7 @@ from .regression import (
 )
 from .row_fingerprint import share_trained_on
 from .summary import summary
-from .training import number_loss_of, refit
+from .training import Part, number_loss_of, refit
 
 
 class BoostedRegressor(RegressorMixin, BaseEstimator):
@@ -117,11 +117,9 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
             _check_device(model)
             check_booster(model)
             given = (X, y, sensitive_features, sample_weight, eval_set)
-            rebalanced = check_rebalance(model)
+            check_rebalance(model)
             parts = prepare_booster(model, *given, model.strength_, exposure=exposure)
-            train_booster(model, start(model, *parts))
-            balanced = parts if eval_set is None else parts[:1]
-            bring_to_units(model, parts[0].rows.outcome, balanced if rebalanced else None)
+            train_regressor(model, parts, held_out=eval_set is None)
 
         return refit(self, fit)
 
@@ -152,6 +150,24 @@ def _check_device(model: BoostedRegressor) -> None:
             f"params['device'] is {device!r}; {model.engine.name} trains numbers on "
             f"{' or '.join(known)}"
         )
+
+
+def train_regressor(model: BoostedRegressor, parts: tuple[Part, Part], *, held_out: bool) -> None:
+    """Train on prepared rows, and bring what comes out to the user's units and the total of y.
+
+    Parameters
+    ----------
+    model : BoostedRegressor
+        With its strength noted on it.
+    parts : pair of Part
+        Rows to train on, and rows to stop by.
+    held_out : bool
+        Whether the latter were given to ``fit`` too, and so count in the total.
+    """
+    train_booster(model, start(model, *parts))
+    balanced = parts if held_out else parts[:1]
+    given = balanced if check_rebalance(model) else None
+    bring_to_units(model, parts[0].rows.outcome, given)
 
 
 def bring_to_units(

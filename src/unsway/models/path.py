@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from .._typing import Floats
 from ..core import Schedule, Step
 from ..core.schedule import Run
+from .boosted_regressor import BoostedRegressor, train_regressor
 from .boosting import (
     BoostedClassifier,
     Boosting,
@@ -103,6 +104,35 @@ class BoostedPath:
         return boosting.fork(), steps
 
 
+class NumbersPath:
+    """A booster of numbers with its rows: they are checked, and its criterion fitted, once.
+
+    Parameters
+    ----------
+    model : BoostedRegressor
+        The booster; its own strength is not used.
+    X, y, z, weights, eval_set
+        The rows, as in its ``fit``; weights and eval_set may be None.
+    """
+
+    note: str | None = None
+
+    def __init__(
+        self, model: BoostedRegressor, X: Any, y: Any, z: Any, weights: Any, eval_set: Any
+    ) -> None:
+        self._model = copy(model)
+        check_booster(self._model)
+        self._parts = prepare_booster(self._model, X, y, z, weights, eval_set, None)
+        self._held_out = eval_set is None
+
+    def fit(self, strength: float) -> BoostedRegressor:
+        """Return the regressor fitted at this strength."""
+        model = copy(self._model)
+        model.strength = model.strength_ = float(strength)
+        train_regressor(model, self._parts, held_out=self._held_out)
+        return model
+
+
 class LinearPath:
     """A logistic regression with its rows: each strength starts from a smaller one's weights.
 
@@ -169,6 +199,8 @@ def strength_path(
     rows = X, y, sensitive_features, sample_weight
     if isinstance(model, BoostedClassifier):
         return BoostedPath(model, *rows, eval_set)
+    if isinstance(model, BoostedRegressor):
+        return NumbersPath(model, *rows, eval_set)
     if isinstance(model, FairLogisticRegression):
         return LinearPath(model, *rows)
     return PlainPath(model, *rows)

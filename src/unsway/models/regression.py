@@ -92,6 +92,13 @@ def for_exposure(means: Floats, exposure: Any = None) -> Floats:
     return means * read_exposure(exposure, len(means))
 
 
+def scores_of(model: Any, X: Any) -> Floats:
+    """Return the probabilities of the second class, or the means of a model of numbers."""
+    if getattr(model, "loss", None) is None:
+        return np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
+    return np.asarray(model.predict(X), dtype=np.float64)
+
+
 def score(model: Any, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
     """Return the share of the deviance that is explained: R² for ``loss="squared_error"``.
 

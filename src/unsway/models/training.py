@@ -192,6 +192,13 @@ def read_rows(
     return rows
 
 
+def in_training_units(rows: Rows, model: Any) -> Rows:
+    """Return rows of numbers in the units that a regressor trains in; labels stay."""
+    if rows.outcome.is_label or not getattr(model, "fit_intercept", True):
+        return rows
+    return replace(rows, outcome=rows.outcome.standardised(rows.weights))
+
+
 def _reader(
     loss: Loss | None, exposure: Any, *, several: bool = False
 ) -> Callable[[Any, int], Outcome]:

@@ -4,7 +4,6 @@ from .alternatives_report import write_alternatives_report
 from .audit_report import write_audit_report
 from .frontier_report import write_frontier_report
 from .html import Figure, Page, Table, Text
-from .number_report import write_number_report
 
 __all__ = [
     "Figure",
@@ -14,5 +13,4 @@ __all__ = [
     "write_alternatives_report",
     "write_audit_report",
     "write_frontier_report",
-    "write_number_report",
 ]

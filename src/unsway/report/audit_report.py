@@ -12,6 +12,7 @@ from .data_sections import closing_sections, data_sections, sign_off
 from .effect_sections import appendix, audit_effects
 from .facts import LEFT, AuditFacts, Views
 from .html import Page, Section
+from .number_sections import number_sections
 from .score_sections import (
     basis_of,
     calibration_section,
@@ -30,7 +31,7 @@ def write_audit_report(
 
     Parameters
     ----------
-    audit : Audit
+    audit : Audit or NumberAudit
         What `unsway.audit` returned, or the mapping its ``to_dict`` gave.
     path : path
         The file; it is written whole or not at all.
@@ -52,6 +53,8 @@ def audit_page(facts: AuditFacts, title: str | None = None, owner: str | None = 
     """Return the report of one audit."""
     (low, high), (zeros, ones) = facts.groups, facts.rows
     name = "" if facts.sensitive == "z" else f"{shown(facts.sensitive)}: "
+    if facts.tables:
+        name = f"{facts.units.name}, {name}"
     return Page(
         kicker="Fairness audit",
         title=shown(title, 200) if title else f"{name}{high} against {low}",
@@ -73,11 +76,10 @@ def _about(facts: AuditFacts, owner: str | None) -> dict[str, str]:
     """Return what was audited."""
     low, high = facts.groups
     found = {str(name): shown(value, 300) for name, value in facts.about.items()}
-    found |= {
-        "sensitive": f"{shown(facts.sensitive)}: {high} against {low}",
-        "scored label": shown(facts.classes[1]),
-        "favourable": shown(facts.settings.get("favourable") or "not stated"),
-    }
+    found["sensitive"] = f"{shown(facts.sensitive)}: {high} against {low}"
+    if not facts.tables:
+        found["scored label"] = shown(facts.classes[1])
+        found["favourable"] = shown(facts.settings.get("favourable") or "not stated")
     return {**found, **({"owner": shown(owner, 200)} if owner else {})}
 
 
@@ -97,8 +99,11 @@ def _sections(facts: AuditFacts, owner: str | None) -> Iterator[Section]:
         yield audit_effects(facts)
     if facts.comparison:
         yield comparison_section(facts)
-    yield groups_section(views)
-    yield calibration_section(views)
+    if facts.tables:
+        yield from number_sections(facts)
+    else:
+        yield groups_section(views)
+        yield calibration_section(views)
     yield from data_sections(facts, basis_of(views))
     yield from appendix(facts)
     yield from closing_sections("What was judged, and how.", _settings(facts))
@@ -112,6 +117,6 @@ def _settings(facts: AuditFacts) -> Mapping[str, Any]:
         "sensitive attribute": facts.sensitive,
         "z = 1": f"{high}, {count(facts.rows[1])} rows",
         "z = 0": f"{low}, {count(facts.rows[0])} rows",
-        "thresholds": facts.thresholds,
+        **({"thresholds": facts.thresholds} if facts.thresholds else {"target": facts.units.name}),
         **named,
     }

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import colours
+from ..auditing.numbers import POINTS, Units
 from ..colours import BLUE, GREEN, ON_DARK, PURPLE, VERMILION
 from ..extras import load
 
@@ -28,8 +29,9 @@ alt: Any = _Altair()
 #: The signal the slider sets.
 POSITION = "position"
 _HERE = f"datum.position == {POSITION}"
+#: How an axis of differences writes its numbers: as points, or in the units of a target.
 _POINTS = "datum.value == 0 ? '0' : format(100 * datum.value, '+~f')"
-_DIFFERENCE = "percentage points"
+_PLAIN = "datum.value == 0 ? '0' : format(datum.value, '+~r')"
 
 #: Colours of the figures, by the CSS variables that hold them on a light and on a dark page.
 _VARIABLES = {BLUE: "one", VERMILION: "two", GREEN: "three", PURPLE: "four"}
@@ -72,17 +74,18 @@ def palette() -> str:
     return f":root {{ {shades} }}\n"
 
 
-def tradeoff(rows: Rows, x: str, y: str, start: int) -> dict[str, Any]:
+def tradeoff(rows: Rows, x: str, y: str, start: int, units: Units = POINTS) -> dict[str, Any]:
     """Draw a measure of quality against a difference, a dot per strength, with their intervals.
 
     Rows have ``x``, ``y``, the ends of both intervals, ``text`` and whether they are ``chosen``.
     """
-    across = _difference(alt.X, "x", _reach(rows, ("x", "x_low", "x_high"), zero=True), x)
+    reach = _reach(rows, ("x", "x_low", "x_high"), zero=True)
+    across = _difference(alt.X, "x", reach, units, f"{x}, {units.name}")
     up = alt.Y("y:Q", title=y, scale=_scale(_reach(rows, ("y", "y_low", "y_high"))))
     base = _chart().encode(
         x=across,
         y=up,
-        tooltip=["strength:Q", alt.Tooltip("text:N", title="points, then " + y)],
+        tooltip=["strength:Q", alt.Tooltip("text:N", title=f"{units.name}, then {y}")],
     )
     bars = {"color": ONE, "strokeWidth": 1, "opacity": 0.35}
     high = base.mark_rule(**bars).encode(y="y_low:Q", y2="y_high:Q")
@@ -111,17 +114,17 @@ def cloud(rows: Rows, x: str, y: str, least: float) -> dict[str, Any]:
     return _finish(dots + _limits(least), 320, rows)
 
 
-def along(rows: Rows, start: int) -> dict[str, Any]:
+def along(rows: Rows, start: int, units: Units = POINTS) -> dict[str, Any]:
     """Draw the direct effect in the scores with its interval along the strength."""
-    title = "direct effect, points"
+    title = f"direct effect, {units.name}"
     reach = _reach(rows, ("low", "high", "estimate"), zero=True)
     strengths = _scale(_reach(rows, ("strength",), margin=0.02))
     base = _chart().encode(x=alt.X("strength:Q", title="strength", scale=strengths))
-    ends = {"y": _difference(alt.Y, "low", reach, title), "y2": "high:Q"}
+    ends = {"y": _difference(alt.Y, "low", reach, units, title), "y2": "high:Q"}
     band = base.mark_area(color=ONE, opacity=0.18).encode(**ends)
     value = base.encode(
-        y=_difference(alt.Y, "estimate", reach, title),
-        tooltip=["strength:Q", alt.Tooltip("text:N", title="points")],
+        y=_difference(alt.Y, "estimate", reach, units, title),
+        tooltip=["strength:Q", alt.Tooltip("text:N", title=units.name)],
     )
     line = value.mark_line(color=ONE, strokeWidth=1.5)
     dots = value.mark_circle(size=36, color=ONE, opacity=1)
@@ -130,13 +133,13 @@ def along(rows: Rows, start: int) -> dict[str, Any]:
     return _finish(band + _zero("y") + line + dots + here + dot, 260, rows, start)
 
 
-def waterfall(rows: Rows, start: int | None = None) -> dict[str, Any]:
+def waterfall(rows: Rows, start: int | None = None, *, units: Units = POINTS) -> dict[str, Any]:
     """Draw signed parts that add up, a line each; a part begins where the one before it ends.
 
     Rows have ``part``, ``kind``, ``begin``, ``end`` and a ``label``, drawn at the ``side`` where
     the part ends.
     """
-    titles = {"part": "part", "kind": "kind", "label": "points"}
+    titles = {"part": "part", "kind": "kind", "label": units.name}
     base = _chart(start).encode(
         y=alt.Y("part:N", sort=None, title=None, axis=_names(split=True)),
         tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()],
@@ -145,10 +148,12 @@ def waterfall(rows: Rows, start: int | None = None) -> dict[str, Any]:
     kinds = _unique(rows, "kind")
     colours = [KINDS[kind] for kind in kinds]
     bars = base.mark_bar(height=20).encode(
-        x=_difference(alt.X, "begin", reach), x2="end:Q", color=_colour("kind", kinds, colours)
+        x=_difference(alt.X, "begin", reach, units),
+        x2="end:Q",
+        color=_colour("kind", kinds, colours),
     )
     ends = base.mark_tick(thickness=2, size=24).encode(
-        x=_difference(alt.X, "end", reach), color=_colour("kind", kinds, colours)
+        x=_difference(alt.X, "end", reach, units), color=_colour("kind", kinds, colours)
     )
     chart = _zero("x") + bars + ends
     for side, align, shift in (("right", "left", 6), ("left", "right", -6)):
@@ -157,17 +162,21 @@ def waterfall(rows: Rows, start: int | None = None) -> dict[str, Any]:
     return _finish(chart, _tall(rows, "part", 36), rows, start)
 
 
-def forest(rows: Rows) -> dict[str, Any]:
+def forest(rows: Rows, units: Units = POINTS) -> dict[str, Any]:
     """Draw estimates with their intervals, one below the other, in one colour per kind."""
     kinds = _unique(rows, "kind")
     base = _chart().encode(
         y=alt.Y("name:N", sort=None, title=None, axis=_names(split=True)),
         color=_colour("kind", kinds, (INK, THREE, FOUR, SOFT), legend=False),
-        tooltip=["name:N", alt.Tooltip("text:N", title="points")],
+        tooltip=["name:N", alt.Tooltip("text:N", title=units.name)],
     )
     reach = _reach(rows, ("low", "high", "estimate"), zero=True)
-    line = base.mark_rule(strokeWidth=2).encode(x=_difference(alt.X, "low", reach), x2="high:Q")
-    dot = base.mark_circle(size=70, opacity=1).encode(x=_difference(alt.X, "estimate", reach))
+    line = base.mark_rule(strokeWidth=2).encode(
+        x=_difference(alt.X, "low", reach, units), x2="high:Q"
+    )
+    dot = base.mark_circle(size=70, opacity=1).encode(
+        x=_difference(alt.X, "estimate", reach, units)
+    )
     return _finish(_zero("x") + line + dot, _tall(rows, "name", 32), rows)
 
 
@@ -218,10 +227,10 @@ def curves(rows: Rows) -> dict[str, Any]:
     )
     reach, title = _reach(rows, ("low", "high", "y"), zero=True), "direct effect, points"
     band = base.mark_area(opacity=0.18).encode(
-        y=_difference(alt.Y, "low", reach, title), y2="high:Q"
+        y=_difference(alt.Y, "low", reach, POINTS, title), y2="high:Q"
     )
     line = base.mark_line(strokeWidth=2).encode(
-        y=_difference(alt.Y, "y", reach, title),
+        y=_difference(alt.Y, "y", reach, POINTS, title),
         tooltip=["of:N", *_decimals(2, "b"), alt.Tooltip("text:N", title="points")],
     )
     return _finish(band + _zero("y") + line, 260, rows)
@@ -287,9 +296,12 @@ def _scale(reach: Sequence[float]) -> Any:
     return alt.Scale(domain=reach, nice=False, zero=False)
 
 
-def _difference(channel: Any, field: str, reach: Sequence[float], title: str = _DIFFERENCE) -> Any:
-    """Return an axis of differences, its numbers in percentage points."""
-    axis = alt.Axis(labelExpr=_POINTS)
+def _difference(
+    channel: Any, field: str, reach: Sequence[float], units: Units, title: str | None = None
+) -> Any:
+    """Return an axis of differences, its numbers in percentage points or those of a target."""
+    axis = alt.Axis(labelExpr=_POINTS if units == POINTS else _PLAIN)
+    title = title or units.long_name
     return channel(f"{field}:Q", title=title, scale=_scale(reach), axis=axis)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..auditing.numbers import number, points
+from ..auditing.numbers import POINTS, Units, number, points
 from . import charts
 from .facts import NOTHING, AnyViews, AuditFacts, PointFacts, View, Views, numbers_of, renamed
 from .html import Block, Chart, Section, Table
@@ -34,21 +34,39 @@ PARTS = {
 
 def audit_effects(audit: AuditFacts) -> Section:
     """Show both parts of the gap, and all that an audit knows of the effects."""
-    table = Table(
-        "Effects on labels and scores, in percentage points",
-        ("effect", "on the labels", "on the scores"),
-        [
-            (label, *(estimate(audit.effect(name, on)) for on in ("labels", "scores")))
-            for name, label in _known(audit)
-        ],
-    )
-    forest = _forest(audit, f"{audit.settings['confidence']:.0%}", table)
+    forest = _forest(audit, f"{audit.settings['confidence']:.0%}", _effects(audit))
     through = estimate(audit.effect("explained"))
     split = _parts(audit) if audit.causal.get("parts") else _decomposition(Views([audit]), through)
     return _section(
         audit,
         f"{shown(audit.sensitive)} itself does, those columns held fixed",
         [split, forest, *_curves(audit)],
+    )
+
+
+def _effects(audit: AuditFacts) -> Table:
+    """Return the effects on labels and on scores, or on a target of numbers, also as ratios."""
+    if audit.units == POINTS:
+        return Table(
+            "Effects on labels and scores, in percentage points",
+            ("effect", "on the labels", "on the scores"),
+            [
+                (label, *(estimate(audit.effect(name, on)) for on in ("labels", "scores")))
+                for name, label in _known(audit)
+            ],
+        )
+    units, ratios = audit.units, audit.causal.get("ratios") or {}
+    return Table(
+        f"Effects on {units.name}",
+        ("effect", "difference", *(["ratio"] if ratios else [])),
+        [
+            (
+                label,
+                estimate(audit.effect(name), units.signed),
+                *([estimate(ratios[name], number)] if name in ratios else [""] if ratios else []),
+            )
+            for name, label in _known(audit)
+        ],
     )
 
 
@@ -62,14 +80,14 @@ def appendix(audit: AuditFacts) -> Iterator[Section]:
 
 def sweep_effects(views: Views[PointFacts]) -> Section:
     """Show both parts of the gap at the slider's strength."""
-    first = views.first
+    first, units = views.first, views.first.units
     table = Table(
-        "Effects on the labels, in percentage points",
+        f"Effects on the {units.outcome}, in {units.long_name}",
         ("effect", "estimate (interval)"),
-        [(label, estimate(first.effect(name))) for name, label in _known(first)],
+        [(label, estimate(first.effect(name), units.signed)) for name, label in _known(first)],
     )
     forest = _forest(first, "their", table, " No strength changes them.")
-    through = points(first.effect("explained")["estimate"])
+    through = units.signed(first.effect("explained")["estimate"])
     blocks = [_decomposition(views, through), forest]
     return _section(first, "the sensitive attribute itself does", blocks)
 
@@ -81,7 +99,7 @@ def _section(first: View, itself: str, blocks: Sequence[Block]) -> Section:
         "What goes directly, what through the covariates",
         f"All differences are {high} minus {low}. What goes through the covariates is what "
         "remains when only the columns a model may use differ; what goes directly is what "
-        f"{itself}. A fair score keeps the first and has none of the second.",
+        f"{itself}. Fair {first.units.scores} keep the first and have none of the second.",
         blocks,
     )
 
@@ -91,20 +109,25 @@ def _parts(audit: AuditFacts) -> Chart:
     found = audit.causal["parts"]
     low, high = audit.groups
     whole = found["explained"]["estimate"] + found["left"]["estimate"]
-    signed = [(*PARTS[name], found[name]["estimate"]) for name in PARTS]
-    rows = [*_falling(signed), _bar("gap, of the scores", charts.WHOLE, 0.0, whole)]
-    lines = [(PARTS[name][0].replace(",", ""), estimate(found[name])) for name in PARTS]
+    units = audit.units
+    write, scores = units.signed, units.scores
+    names = {name: label.replace("scores", scores) for name, (label, _) in PARTS.items()}
+    signed = [(names[name], PARTS[name][1], found[name]["estimate"]) for name in PARTS]
+    whole_bar = _bar(f"gap, of the {scores}", charts.WHOLE, 0.0, whole, units)
+    rows = [*_falling(signed, units), whole_bar]
+    lines = [(names[name].replace(",", ""), estimate(found[name], write)) for name in PARTS]
     direct = {**found["direct"], **dict(list(audit.decision.direct.items())[:4])}
-    lines += [("direct: the last three", estimate(direct)), ("gap of the scores", points(whole))]
+    lines += [("direct: the last three", estimate(direct, write))]
+    lines += [(f"gap of the {scores}", write(whole))]
     return Chart(
         "decomposition",
-        f"Where the gap of the scores comes from, {high} minus {low}",
+        f"Where the gap of the {scores} comes from, {high} minus {low}",
         "Bars one below the other, each beginning where the one above ends: what the covariates "
         "explain, what the sharpness of the scores adds or takes away, what columns that stand for "
         "the group pass on, what the attribute itself adds, and the rest; the last bar is the gap.",
-        charts.waterfall(rows),
+        charts.waterfall(rows, units=units),
         Table(
-            "Parts of the gap on the scale of the labels, in percentage points",
+            f"Parts of the gap on the scale of the {units.outcome}, in {units.long_name}",
             ("part", "size (interval)"),
             lines,
         ),
@@ -113,23 +136,28 @@ def _parts(audit: AuditFacts) -> Chart:
 
 def _decomposition(views: AnyViews, through: str) -> Chart:
     """Draw the gap of labels and scores, split in two."""
+    units = views.first.units
     return Chart(
         "decomposition",
         "The gap between the groups, split in two",
-        "Two pairs of bars, for the labels and for the scores: what goes through the covariates, "
-        "and, beginning where it ends, what goes directly.",
-        charts.waterfall(views.rows(_bars), views.position),
+        f"Two pairs of bars, for the {units.outcome} and for the {units.scores}: what goes through "
+        "the covariates, and, beginning where it ends, what goes directly.",
+        charts.waterfall(views.rows(_bars), views.position, units=units),
         views.table(
-            "The gap in percentage points, split in two",
+            f"The gap in {units.long_name}, split in two",
             ("in the", charts.THROUGH, charts.DIRECTLY),
-            lambda view: [(of, through, estimate(direct)) for of, direct in _direct(view).items()],
+            lambda view: [
+                (of, through, estimate(direct, units.signed))
+                for of, direct in _direct(view).items()
+            ],
         ),
     )
 
 
 def _direct(view: View) -> dict[str, Mapping[str, Any]]:
     """Return the direct part of the labels' gap and of the scores'."""
-    return {"labels": {**NOTHING, "estimate": view.label_direct}, "scores": view.direct}
+    of_labels = {**NOTHING, "estimate": view.label_direct}
+    return {view.units.outcome: of_labels, view.units.scores: view.direct}
 
 
 def _bars(view: View) -> Iterator[dict[str, Any]]:
@@ -139,20 +167,20 @@ def _bars(view: View) -> Iterator[dict[str, Any]]:
         if through is None or direct["estimate"] is None:
             continue
         ways = ((charts.THROUGH, through), (charts.DIRECTLY, direct["estimate"]))
-        yield from _falling([(f"{of}, {way}", way, size) for way, size in ways])
+        yield from _falling([(f"{of}, {way}", way, size) for way, size in ways], view.units)
 
 
-def _falling(signed: Iterable[tuple[str, str, float]]) -> Iterator[dict[str, Any]]:
+def _falling(signed: Iterable[tuple[str, str, float]], units: Units) -> Iterator[dict[str, Any]]:
     """Yield parts by name, kind and size as bars, each beginning where the one before ends."""
     begin = 0.0
     for part, kind, size in signed:
-        yield _bar(part, kind, begin, begin + size)
+        yield _bar(part, kind, begin, begin + size, units)
         begin += size
 
 
-def _bar(part: str, kind: str, begin: float, end: float) -> dict[str, Any]:
+def _bar(part: str, kind: str, begin: float, end: float, units: Units) -> dict[str, Any]:
     side = "right" if end >= begin else "left"
-    label = points(end - begin)
+    label = units.signed(end - begin)
     return {"part": part, "kind": kind, "begin": begin, "end": end, "label": label, "side": side}
 
 
@@ -171,21 +199,22 @@ def _known(view: View) -> list[tuple[str, str]]:
 
 
 def _forest(view: View, whose: str, table: Table, more: str = "") -> Chart:
+    units = view.units
     rows = [
         {
             "name": label,
             "kind": EFFECTS[name][0],
-            "text": estimate(view.effect(name)),
+            "text": estimate(view.effect(name), units.signed),
             **numbers_of(view.effect(name)),
         }
         for name, label in _known(view)
     ]
     return Chart(
         "forest",
-        f"Effects on the labels, with {whose} intervals",
+        f"Effects on the {units.outcome}, with {whose} intervals",
         "Estimates with their intervals, one below the other: the whole difference, what goes "
         f"through the covariates, and what goes directly.{more}",
-        charts.forest(rows),
+        charts.forest(rows, units),
         table,
     )
 

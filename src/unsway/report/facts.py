@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ..auditing.inputs import MARGIN
+from ..auditing.numbers import POINTS, Units, units_of
 from ..auditing.verdict import Decision, labels_direct
 from ..sweeps import Choice, Frontier, Point, Store
 from .html import Moving, Table
-from .words import count, group_name
+from .words import count, group_name, shown
 
 #: The forms of `Audit.to_dict` the report can read.
 SCHEMA_VERSIONS = (2,)
+#: Tables that only an audit of numbers has.
+_TABLES = ("deciles", "lorenz", "double_lift")
 NOTHING: Mapping[str, Any] = {"estimate": None, "low": None, "high": None, "se": None}
 #: The first measure of a report: what its decision is about.
 DIRECT = "direct_effect"
@@ -44,6 +47,8 @@ def numbers_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 class _Judged(ABC):
     """What an audit and a strength of a frontier have in common."""
+
+    units: Units
 
     @abstractmethod
     def effect(self, name: str, on: str = "labels") -> Mapping[str, Any]:
@@ -94,6 +99,10 @@ class AuditFacts(_Judged):
         What was audited, in words.
     classes : tuple of str
         What labels of 0 and 1 stand for.
+    units : Units, default=POINTS
+        How effects are written.
+    tables : mapping
+        Of an audit of numbers: tenths of the predictions, the Lorenz curve, the double lift.
     """
 
     sensitive: str
@@ -109,10 +118,12 @@ class AuditFacts(_Judged):
     settings: Mapping[str, Any]
     about: Mapping[str, Any]
     classes: tuple[str, str]
+    units: Units = POINTS
+    tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, audit: Any) -> AuditFacts:
-        """Read an `Audit`, or what its ``to_dict`` gave."""
+        """Read an `Audit` or a `NumberAudit`, or what its ``to_dict`` gave."""
         if not isinstance(audit, Mapping) and not hasattr(audit, "to_dict"):
             raise TypeError(f"audit must be an Audit; got {type(audit).__name__}")
         found = audit if isinstance(audit, Mapping) else audit.to_dict()
@@ -121,7 +132,9 @@ class AuditFacts(_Judged):
             raise ValueError(
                 f"the audit has schema version {version!r}; this report reads {SCHEMA_VERSIONS[0]}"
             )
-        sensitive = found["sensitive"]
+        sensitive, units = found["sensitive"], POINTS
+        if "unit" in found:
+            units = units_of(found["settings"]["loss"], shown(found["unit"]), found["scale"])
         return cls(
             sensitive="z" if sensitive["name"] is None else str(sensitive["name"]),
             groups=_group_names(sensitive["levels"]),
@@ -129,19 +142,21 @@ class AuditFacts(_Judged):
             decision=Decision.from_dict(found["decision"]),
             facts=found["facts"],
             metrics=found["metrics"],
-            calibration=found["calibration"],
+            calibration=found.get("calibration", ()),
             causal=found["causal"] or {},
             missing=str(found["missing"] or ""),
             comparison=found["comparison"] or {},
             settings=found["settings"],
             about=found["about"],
-            classes=tuple(found["classes"]),
+            classes=tuple(found.get("classes", ("", ""))),
+            units=units,
+            tables={name: found[name] for name in _TABLES if name in found},
         )
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """Scores above one are selected; the report speaks of the first."""
-        return tuple(self.settings["thresholds"])
+        """Scores above one are selected; the report speaks of the first. Numbers have none."""
+        return tuple(self.settings.get("thresholds", ()))
 
     def metric(
         self, name: str, group: str | None = None, threshold: float | None = None
@@ -152,7 +167,7 @@ class AuditFacts(_Judged):
         if name == "pass_through":
             return self.decision.pass_through or NOTHING
         groups = ("overall", "between") if group is None else (group,)
-        thresholds = (None, self.thresholds[0] if threshold is None else threshold)
+        thresholds = (None, *(self.thresholds[:1] if threshold is None else (threshold,)))
         for row in self.metrics:
             if row["metric"] == name and row["group"] in groups and row["threshold"] in thresholds:
                 return row
@@ -190,6 +205,8 @@ class PointFacts(_Judged):
         The names of z = 0 and z = 1 as they are shown.
     stated : mapping
         What the decision takes as given: the margin, the scored and the favourable label.
+    units : Units, default=POINTS
+        How effects are written.
     """
 
     point: Point
@@ -197,6 +214,7 @@ class PointFacts(_Judged):
     effects: Mapping[str, Mapping[str, Any]] = field(repr=False)
     groups: tuple[str, str]
     stated: Mapping[str, Any] = field(default_factory=dict)
+    units: Units = POINTS
 
     @property
     def strength(self) -> float:
@@ -206,7 +224,7 @@ class PointFacts(_Judged):
     @property
     def decision(self) -> Decision:
         """What is claimed of the direct effect in the scores of this strength."""
-        return self.point.decision(self.part, self.groups, **self.stated)
+        return self.point.decision(self.part, self.groups, units=self.units, **self.stated)
 
     def value(self, measure: str, part: str | None = None) -> float | None:
         """Return a measure on a part of the rows; None where there is none."""
@@ -263,16 +281,21 @@ class FrontierFacts:
         parts = [name for name in JUDGED if name in frontier.part_names]
         known = [name for name in parts if math.isfinite(fitted[0].value(LEFT, name))]
         part = (known or parts)[0]
-        effects = frontier.parts.get(part, {}).get("effects", {})
+        facts = frontier.parts.get(part, {})
+        effects = facts.get("effects", {})
         roles = _roles(frontier, fitted[0].strength)
         groups = _group_names(roles.get("sensitive_levels") or (0, 1))
-        stated = {
-            "margin": margin,
-            "scored": str(roles.get("positive") or "1"),
-            "favourable": favourable or "",
-        }
-        points = [PointFacts(point, part, effects, groups, stated) for point in fitted]
+        units = target_units(facts, roles)
+        stated: dict[str, Any] = {"margin": margin}
+        if units == POINTS:
+            stated |= {"scored": str(roles.get("positive") or "1"), "favourable": favourable or ""}
+        points = [PointFacts(point, part, effects, groups, stated, units) for point in fitted]
         return cls(frontier=frontier, choice=choice, points=points, roles=roles)
+
+    @property
+    def units(self) -> Units:
+        """How effects are written."""
+        return self.points[0].units
 
     @property
     def strengths(self) -> list[float]:
@@ -305,6 +328,22 @@ def _roles(frontier: Frontier, strength: float) -> dict[str, Any]:
         with suppress(OSError, ValueError, KeyError, TypeError):
             roles = dict(Store(frontier.store).card(strength)["roles"])
     return roles
+
+
+def target_units(facts: Mapping[str, Any], roles: Mapping[str, Any]) -> Units:
+    """Return how effects are written, from facts about rows and from the roles of columns.
+
+    Examples
+    --------
+    >>> found = target_units({"loss": "poisson", "scale": 0.2, "per": None}, {"target": "claims"})
+    >>> found.name, target_units({}, {}) == POINTS
+    ('claims', True)
+    """
+    if "loss" not in facts:
+        return POINTS
+    per = roles.get("exposure") or facts["per"]
+    target = shown(roles.get("target") or "y")
+    return units_of(facts["loss"], f"{target} per {shown(per)}" if per else target, facts["scale"])
 
 
 def _group_names(levels: Sequence[Any]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..auditing.inputs import MARGIN
-from ..auditing.numbers import number, points
+from ..auditing.numbers import number
 from ..files import check_writable, write_atomically
 from . import charts
 from .data_sections import closing_sections, data_sections, sign_off
@@ -22,6 +22,7 @@ from .score_sections import (
     groups_section,
     headline_of,
     key_numbers,
+    named,
     writer,
 )
 from .words import count, estimate, interval, percent, shown
@@ -83,14 +84,13 @@ def frontier_page(
     low, high = facts.strengths[0], facts.strengths[-1]
     rows = facts.frontier.parts.get(facts.part, {}).get("rows")
     estimator = facts.frontier.fingerprint.get("estimator", {}).get("class")
-    named = f"What fairness costs: {shown(estimator)}" if estimator else "What fairness costs"
+    about = f"What fairness costs: {shown(estimator)}" if estimator else "What fairness costs"
     plain = {
-        name: f"{writer(MEASURES[name])(facts.points[0].value(name))} at strength {low:g}"
-        for name in KEY[1:]
+        name: f"{_write(facts, name, facts.points[0])} at strength {low:g}" for name in KEY[1:]
     }
     return Page(
         kicker="Fairness frontier",
-        title=shown(title, 200) if title else named,
+        title=shown(title, 200) if title else about,
         lead=f"{len(facts.points)} strengths from {low:g} to {high:g}, judged on "
         + (f"{count(rows)} {facts.part} rows" if rows else f"the {facts.part} rows"),
         headline=headline_of(views if known is None else Views(audits, views.start)),
@@ -109,10 +109,12 @@ def _about(facts: FrontierFacts, owner: str | None) -> dict[str, str]:
     """Return what was judged."""
     (low, high), roles = facts.points[0].groups, facts.roles
     stated, dropped = facts.points[0].stated, roles.get("dropped") or ()
+    labels = "scored" in stated
+    target = facts.units.name if not labels else roles.get("target") or ""
     found = {
-        "target": shown(roles["target"]) if roles.get("target") else "",
-        "scored label": shown(stated["scored"]),
-        "favourable": shown(stated["favourable"] or "not stated"),
+        "target": shown(target) if target else "",
+        "scored label": shown(stated["scored"]) if labels else "",
+        "favourable": shown(stated["favourable"] or "not stated") if labels else "",
         "sensitive": f"{shown(roles.get('sensitive') or 'z')}: {high} against {low}",
         "columns dropped": shown(", ".join(map(str, dropped)), 300) if dropped else "",
         "chosen": "" if facts.choice is None else f"strength {facts.choice.strength:g}",
@@ -172,13 +174,15 @@ def _tradeoff_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section
 
 
 def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marked: str) -> Chart:
-    what = "direct effect in the scores" if known else "gap of the scores"
+    units, utility = facts.units, facts.frontier.utility
+    quality = MEASURES[utility]
+    what = f"direct effect in the {units.scores}" if known else f"gap of the {units.scores}"
 
     def drawn(point: PointFacts) -> Iterator[dict[str, Any]]:
-        across, up = point.metric(DIRECT if known else "score_gap"), point.metric("accuracy")
+        across, up = point.metric(DIRECT if known else "score_gap"), point.metric(utility)
         x, y = across["estimate"], up["estimate"]
         chosen = facts.choice is not None and point.strength == facts.choice.strength
-        text = f"{points(x)}, {number(y)}"
+        text = f"{units.signed(x)}, {number(y)}"
         ends = {f"x_{end}": across[end] for end in ("low", "high")}
         ends |= {f"y_{end}": up[end] for end in ("low", "high")}
         yield {"strength": point.strength, "x": x, "y": y, **ends, "chosen": chosen, "text": text}
@@ -186,37 +190,42 @@ def _tradeoff(facts: FrontierFacts, views: Views[PointFacts], known: bool, marke
     kept = _known(lambda name: (point.value(name) for point in facts.points))
     table = Table(
         f"Every strength on the {facts.part} rows",
-        ("strength", *kept.values()),
-        [
-            (f"{p.strength:g}", *(writer(label)(p.value(name)) for name, label in kept.items()))
-            for p in facts.points
-        ],
+        ("strength", *(named(label, units) for label in kept.values())),
+        [(f"{p.strength:g}", *(_write(facts, name, p) for name in kept)) for p in facts.points],
     )
     return Chart(
         "tradeoff",
-        f"Accuracy against the {what}",
-        f"A dot per strength with its intervals: accuracy upwards, {what} to the right, with a "
+        f"{quality[0].upper()}{quality[1:]} against the {what}",
+        f"A dot per strength with its intervals: {quality} upwards, {what} to the right, with a "
         f"line at zero.{marked}",
-        charts.tradeoff(views.rows(drawn), f"{what}, points", "accuracy", views.start),
+        charts.tradeoff(views.rows(drawn), what, quality, views.start, units),
         table,
     )
 
 
 def _along(views: Views[PointFacts]) -> Chart:
+    units = views.first.units
+    what = f"The direct effect in the {units.scores} at every strength"
+
     def drawn(point: PointFacts) -> Iterator[dict[str, Any]]:
-        yield {"strength": point.strength, **point.direct, "text": estimate(point.direct)}
+        text = estimate(point.direct, units.signed)
+        yield {"strength": point.strength, **point.direct, "text": text}
 
     return Chart(
         "along",
-        "The direct effect in the scores at every strength, with its interval",
+        f"{what}, with its interval",
         "A line with a band against the strength; where the band holds zero, these rows cannot "
         "tell the direct effect from none.",
-        charts.along(views.rows(drawn), views.start),
+        charts.along(views.rows(drawn), views.start, units),
         Table(
-            "The direct effect in the scores at every strength, in percentage points",
+            f"{what}, in {units.long_name}",
             ("strength", "direct effect", "interval"),
             [
-                (f"{point.strength:g}", points(point.direct["estimate"]), interval(point.direct))
+                (
+                    f"{point.strength:g}",
+                    units.signed(point.direct["estimate"]),
+                    interval(point.direct, units.signed),
+                )
                 for point in views.each
             ],
         ),
@@ -230,7 +239,7 @@ def _parts_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
         "Measures of the model at this strength",
         ("measure", *(f"{part} rows" for part in facts.parts)),
         lambda point: [
-            (label, *(writer(label)(point.value(name, part)) for part in facts.parts))
+            (named(label, facts.units), *(_write(facts, name, point, part) for part in facts.parts))
             for name, label in kept.items()
         ],
     )
@@ -244,24 +253,32 @@ def _parts_section(facts: FrontierFacts, views: Views[PointFacts]) -> Section:
 
 def _said(facts: FrontierFacts, point: PointFacts) -> Iterator[str]:
     """Yield what the scores of a strength show, and how good they are."""
-    low, high = point.groups
+    (low, high), units = point.groups, facts.units
     chosen = ""
     if facts.choice is not None and point.strength == facts.choice.strength:
         chosen = f" (the one chosen; rule: {facts.choice.rule})"
     yield (
-        f"At strength {point.strength:g}{chosen} the mean score of {high} less that of {low} is "
-        f"{points(point.value('score_gap'))} percentage points on the {point.part} rows."
+        f"At strength {point.strength:g}{chosen} the mean {units.scores.removesuffix('s')} of "
+        f"{high} less that of {low} is {units.signed(point.value('score_gap'))} "
+        f"{units.long_name} on the {point.part} rows."
     )
-    plain = facts.points[0]
-    reference = f", {percent(plain.value('accuracy'))} at strength {plain.strength:g}"
-    yield (
-        f"{percent(point.value('accuracy'))} of the decisions are right"
-        f"{'' if point is plain else reference}; the AUC is {number(point.value('auc'))}."
-    )
+    plain, utility = facts.points[0], facts.frontier.utility
+    reference = f", {percent(plain.value(utility))} at strength {plain.strength:g}"
+    quality = f"{percent(point.value(utility))} of the decisions are right"
+    beside = f"the AUC is {number(point.value('auc'))}"
+    if utility != "accuracy":
+        quality = f"The predictions explain {percent(point.value(utility))} of the deviance"
+        beside = f"actual over expected is {number(point.value('actual_over_expected'))}"
+    yield f"{quality}{'' if point is plain else reference}; {beside}."
     yield (
         "Training rows flatter a model, validation rows a little where they served to choose, test "
         "rows not at all."
     )
+
+
+def _write(facts: FrontierFacts, name: str, point: PointFacts, part: str | None = None) -> str:
+    """Return a measure of a strength as the page writes it."""
+    return writer(MEASURES[name], units=facts.units)(point.value(name, part))
 
 
 def _known(values: Callable[[str], Iterable[float | None]]) -> dict[str, str]:
@@ -311,7 +328,8 @@ def _settings(facts: FrontierFacts) -> Iterator[tuple[str, Any]]:
         yield "chosen by", facts.choice.rule
     for name, about in facts.frontier.parts.items():
         rows, share = about.get("rows"), about.get("share_z1")
-        yield f"{name} rows", f"{count(rows)}, of which {percent(share)} {group}"
+        weight = " of the weight" if "exposure" in about else ""
+        yield f"{name} rows", f"{count(rows)}, of which {percent(share)}{weight} {group}"
     made = facts.frontier.fingerprint
     for name, value in {**made.get("estimator", {}), **made.get("settings", {})}.items():
         yield "estimator" if name == "class" else str(name).replace("_", " "), value

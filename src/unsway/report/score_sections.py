@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from ..auditing.numbers import number, points, signed
+from ..auditing.numbers import POINTS, Units, number, signed
 from . import charts
 from .facts import DIRECT, LEFT, AnyViews, AuditFacts, Views, numbers_of, renamed
 from .html import Chart, Check, Checks, Headline, KeyNumber, Section, Table, Text
+from .number_sections import lift_blocks
 from .words import Writer, count, estimate, interval, percent
 
 #: Measures of a model by what they are called; a name that ends in "points" is a difference of
@@ -26,9 +27,17 @@ MEASURES = {
     DIRECT: "direct effect, points",
     "pass_through": "pass-through",
     LEFT: "score gap less explained, points",
+    "deviance_explained": "share of the deviance explained, D²",
+    "deviance": "mean deviance",
+    "rmse": "root mean squared error",
+    "gini": "Gini coefficient",
+    "actual_over_expected": "actual over expected",
 }
 #: Those at the head of a page; what is not known is left out.
-KEY = (DIRECT, "pass_through", "score_gap", "selection_rate_difference", "accuracy")
+KEY = (
+    *(DIRECT, "pass_through", "score_gap", "selection_rate_difference"),
+    *("accuracy", "deviance_explained", "gini", "actual_over_expected"),
+)
 #: Measures of the table by group that are not drawn; the others lie in [0, 1].
 NOT_DRAWN = ("log_loss", "brier", "calibration_error")
 #: Measures by group.
@@ -56,11 +65,20 @@ BETWEEN = {
 GROUPS = ("z=0", "z=1")
 
 
-def writer(label: str, other: Writer = number) -> Writer:
-    """Return what writes a measure with this name: percentage points, shares, or the other."""
+def writer(label: str, other: Writer = number, units: Units = POINTS) -> Writer:
+    """Return what writes a measure with this name: differences, shares, or the other."""
     if label == MEASURES["pass_through"]:
         return partial(percent, decimals=0)
-    return points if label.endswith("points") else other
+    if label == MEASURES["rmse"]:
+        return units.plain
+    if label == MEASURES["deviance"]:
+        return partial(number, decimals=4)
+    return units.signed if label.endswith("points") else other
+
+
+def named(label: str, units: Units) -> str:
+    """Return what a measure is called, with the units of its differences."""
+    return label.replace("score", units.scores.removesuffix("s")).replace("points", units.name)
 
 
 def headline_of(views: AnyViews) -> Headline:
@@ -88,7 +106,8 @@ def key_numbers(views: AnyViews, below: Mapping[str, str] | None = None) -> list
 
 
 def _key_number(views: AnyViews, name: str, below: str | None) -> KeyNumber:
-    label, write = MEASURES[name], writer(MEASURES[name])
+    units = views.first.units
+    label, write = named(MEASURES[name], units), writer(MEASURES[name], units=units)
     value = views.text(lambda view: write(view.metric(name)["estimate"]))
     ends = views.text(lambda view: interval(view.metric(name), write))
     return KeyNumber(label[0].upper() + label[1:], value, ends if below is None else below)
@@ -249,19 +268,22 @@ def comparison_section(audit: AuditFacts) -> Section:
         row["metric"]: row
         for row in audit.comparison["differences"]
         if row["group"] in ("overall", "between")
-        and row["threshold"] in (None, audit.thresholds[0])
+        and row["threshold"] in (None, *audit.thresholds[:1])
     }
-    rows = []
+    rows, units = [], audit.units
     for name, label in MEASURES.items():
         if name in kept:
-            found, write = kept[name], writer(label)
+            found, write = kept[name], writer(label, units=units)
             values = (write(found["reference_value"]), write(found["value"]))
-            difference = writer(label, signed)(found["difference"])
-            rows.append((label, *values, difference, interval(found, write)))
+            difference = writer(label, signed, units)(found["difference"])
+            rows.append((named(label, units), *values, difference, interval(found, write)))
     gap = next(iter(audit.comparison["direct_effect_left_differences"].values()), None)
     lead = "Both models on the same rows; intervals are those of the difference itself."
     if gap is not None:
-        lead += f" Their score gaps differ by {estimate(gap)} percentage points."
+        lead += (
+            f" Their {units.scores.removesuffix('s')} gaps differ by "
+            f"{estimate(gap, units.signed)} {units.long_name}."
+        )
     columns = ("measure", "baseline", "model", "difference", "interval")
     table = Table("The model beside the baseline", columns, rows)
-    return Section("baseline", "Beside the baseline", lead, [table])
+    return Section("baseline", "Beside the baseline", lead, [table, *lift_blocks(audit)])

@@ -22,7 +22,7 @@ from ..effects import Estimate
 from ..effects.influence import Mean
 from ..frames import plain, with_nan
 from ..rows import Rows
-from .measures import Judge
+from .judge import Judge
 from .space import Draw
 
 #: Measures of which more is better; of the others the one nearest to 0 is.

@@ -12,18 +12,17 @@ if TYPE_CHECKING:
 
 #: The parts of the rows that are drawn, with their colours.
 _KINDS = {"validation": "s1", "test": "s2"}
-#: Measures that are drawn, with the titles of their axes.
-_MEASURES = {"direct_effect_left": "direct effect left", "accuracy": "accuracy"}
 
 
 def frontier_charts(found: Frontier) -> str:
     """Return a chart per measure: by strength, on validation and test rows, with intervals."""
     charts = []
-    for measure, title in _MEASURES.items():
+    for measure in ("direct_effect_left", found.utility):
+        title = measure.replace("_", " ")
         series = [each for part in _KINDS for each in _series(found, part, measure)]
         if series:
             name = f"{title} by strength"
-            zero = measure != "accuracy"
+            zero = measure != found.utility
             charts.append(curves(series, title=name, x_title="strength", y_title=title, zero=zero))
     return "".join(charts)
 
@@ -32,7 +31,7 @@ def _series(found: Frontier, part: str, measure: str) -> list[Series]:
     if part not in found.part_names:
         return []
     try:
-        points = usable_points(found.points, (measure, measure), part)
+        points = usable_points(found.points, (measure,), part)
     except ValueError:  # not known at any strength
         return []
 

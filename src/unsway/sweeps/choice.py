@@ -18,6 +18,9 @@ Paired = Mapping[str, Mapping[str, Any]]
 #: A limit is kept if it is missed by no more than this.
 ROUNDING = 1e-12
 
+#: The loss of labels and that of numbers, with the forms of a difference and of its error.
+_LOSSES = {"log_loss": ("+.4f", ".4f"), "deviance": ("+.4g", ".2g")}
+
 #: Chance that any strength takes the place of the default by noise alone.
 ERROR = 0.05
 
@@ -30,7 +33,7 @@ def nearer_to_fair(
     A strength takes the place of the default if its pass-through is nearer to 0 by more than
     chance: paired on the same rows, with errors of 5% over all strengths together. Of several the
     one nearest to 0 is taken. The reason gives what the choice costs, the difference of its
-    log-loss to those of the smallest and the largest strength.
+    log-loss, or of numbers its deviance, to those of the smallest and the largest strength.
 
     Parameters
     ----------
@@ -81,14 +84,17 @@ def _difference(point: Point, paired: Paired, name: str) -> float:
 
 def _cost(point: Point, paired: Paired) -> str:
     """Return how the loss differs from those of the smallest and the largest strength."""
-    texts = []
-    for name, called in (("blind", "smallest"), ("full", "largest")):
-        value, se = (
-            _difference(point, paired, f"log_loss_minus_{name}{end}") for end in ("", "_se")
-        )
-        if not math.isnan(value) and se:
-            texts.append(f"{value:+.4f} ± {se:.4f} to the {called} strength")
-    return f"; log-loss {', '.join(texts)}" if texts else ""
+    for loss, (form, error) in _LOSSES.items():
+        texts = []
+        for name, called in (("blind", "smallest"), ("full", "largest")):
+            value, se = (
+                _difference(point, paired, f"{loss}_minus_{name}{end}") for end in ("", "_se")
+            )
+            if not math.isnan(value) and se:
+                texts.append(f"{value:{form}} ± {se:{error}} to the {called} strength")
+        if texts:
+            return f"; {loss.replace('_', '-')} {', '.join(texts)}"
+    return ""
 
 
 def costs(points: Sequence[Point], measures: Sequence[str], part: str) -> Floats:

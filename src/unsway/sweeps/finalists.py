@@ -18,7 +18,7 @@ from ..effects.estimate import simultaneous_factor
 from ..effects.influence import covariance
 from ..frames import plain
 from .candidate import AXES, Candidate, Yardstick, as_ratio
-from .measures import judge_of
+from .judge import judge_of
 
 if TYPE_CHECKING:
     from .random_search import Search

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
 from sklearn.model_selection import PredefinedSplit
 
 from .._typing import Index
@@ -18,11 +18,19 @@ from ..criteria import FittedCriterion, choose_strength, fit_criterion
 from ..effects import HERE
 from ..effects.learners import as_given
 from ..folds import fold_numbers
+from ..models.boosted_regressor import BoostedRegressor
 from ..models.boosting import BoostedClassifier, check_booster, nuisance_fitting
 from ..models.corrected import DirectEffectCorrector, corrector_criterion
 from ..models.folder import MODEL_FILES, versions_of
 from ..models.labels import criterion_of
-from ..models.training import check_other_rows, fit_held_out, hold_out_rows
+from ..models.training import (
+    check_other_rows,
+    fit_held_out,
+    hold_out_rows,
+    in_training_units,
+    loss_of,
+)
+from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import check_table, columns
 
@@ -30,6 +38,8 @@ from ..tables import check_table, columns
 PENALTY_STRENGTHS = tuple(round(0.025 * k, 3) for k in range(40))
 #: Those where a strength of 1 is allowed.
 FULL_STRENGTHS = tuple(round(0.05 * k, 2) for k in range(21))
+#: Estimators that hold rows out themselves.
+BOOSTERS = (BoostedClassifier, BoostedRegressor)
 #: Settings of an estimator that do not change its model, and the one a sweep sets.
 WITHOUT_EFFECT = ("strength", "callback", "progress", "n_jobs", "warm_start", "verbose")
 
@@ -70,6 +80,13 @@ class Inputs:
         """Return rows with their table as the estimator takes it."""
         return rows.with_table((self.settings["encode"] or as_given)(rows.X))
 
+    def as_trained(self, rows: Rows) -> Rows:
+        """Return rows with numbers in the units that the kept model trains in; labels stay."""
+        if rows.outcome.is_label:
+            return rows
+        trained = in_training_units(some_rows(self.rows, self.fit_rows), self.estimator).outcome
+        return replace(rows, outcome=rows.outcome.in_units(trained.origin, trained.unit))
+
     def parts(self) -> Iterator[tuple[str, Rows, Index | None]]:
         """Yield each part by name, with the rows it is taken from, and which of them; None: all."""
         yield "train", self.rows, self.train_rows
@@ -107,6 +124,7 @@ def check_inputs(
     sensitive_features: Any,
     *,
     sample_weight: Any = None,
+    exposure: Any = None,
     eval_set: Any = None,
     test_set: Any = None,
     cv: int | None = None,
@@ -139,6 +157,7 @@ def check_inputs(
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
         groups=getattr(estimator, "groups", None),
+        read_outcome=_reader(estimator, exposure),
     )
     _check_folds(cv, rows)
     eval_rows, test_rows = (
@@ -155,7 +174,33 @@ def check_inputs(
         fit_rows=everything,
         train_rows=everything,
     )
-    return inputs if eval_rows is not None else _split(inputs)
+    inputs = inputs if eval_rows is not None else _split(inputs)
+    _check_fitted(inputs)
+    return inputs
+
+
+def _reader(estimator: Any, exposure: Any) -> Callable[[Any, int], Outcome]:
+    """Return what reads the outcome: labels of a classifier, or numbers of a loss."""
+    loss = loss_of(estimator)
+    if loss is not None:
+        return partial(Outcome.numbers, loss=loss, exposure=exposure)
+    if exposure is not None:
+        raise ValueError(
+            f"exposure is for counts and amounts, and a {type(estimator).__name__} takes labels; "
+            "leave it out, or use a regressor such as FairXGBRegressor(loss='poisson')"
+        )
+    return Outcome.labels
+
+
+def _check_fitted(inputs: Inputs) -> None:
+    """Refuse a criterion of numbers that was fitted on other rows than the models will be."""
+    fitted = isinstance(criterion_of(inputs.estimator), FittedCriterion)
+    some = bool(inputs.folds) or len(inputs.fit_rows) < len(inputs.rows)
+    if fitted and some and not inputs.rows.outcome.is_label:
+        raise ValueError(
+            "criterion is fitted, in units of all rows, but models are fitted on some of them: "
+            "give the criterion itself, or eval_set"
+        )
 
 
 def _check_folds(cv: int | None, rows: Rows) -> None:
@@ -175,10 +220,12 @@ def _split(inputs: Inputs) -> Inputs:
     if settings["cv"] is not None:
         folds = PredefinedSplit(fold_numbers(rows.X, rows.strata(), settings["cv"], seed))
         return replace(inputs, folds=tuple(folds.split()), validation_rows=inputs.fit_rows)
-    if isinstance(booster, BoostedClassifier):
+    if isinstance(booster, BOOSTERS):
         check_booster(booster)
         train, held = hold_out_rows(
-            inputs.encoded(rows), booster.validation_fraction, booster.random_state
+            inputs.encoded(inputs.as_trained(rows)),
+            booster.validation_fraction,
+            booster.random_state,
         )
         return replace(inputs, train_rows=train, validation_rows=held)
     train, held = hold_out_rows(rows, settings["validation_fraction"], seed)
@@ -197,8 +244,9 @@ def fit_at(
         return None
     if isinstance(criterion, FittedCriterion):
         return fit_criterion(criterion, inputs.rows).take(chosen)
-    rows, estimator = some_rows(inputs.rows, chosen), inputs.estimator
-    fitting = nuisance_fitting(estimator) if isinstance(estimator, BoostedClassifier) else HERE
+    estimator = inputs.estimator
+    rows = in_training_units(some_rows(inputs.rows, chosen), estimator)
+    fitting = nuisance_fitting(estimator) if isinstance(estimator, BOOSTERS) else HERE
     if not holds_out or not hasattr(estimator, "validation_fraction"):
         return fit_criterion(criterion, rows, fitting=fitting)
     parts = hold_out_rows(
@@ -220,12 +268,6 @@ def check_estimator(estimator: Any) -> None:
         shown = f"the class {estimator.__name__}" if is_class else type(estimator).__name__
         raise TypeError(
             f"estimator must be one with a strength, such as FairXGBClassifier(); got {shown}"
-        )
-    if is_regressor(estimator):
-        raise TypeError(
-            f"estimator is a {type(estimator).__name__}, and strengths are chosen for classifiers "
-            "alone; fit some strengths, and compare their predictions of other rows with "
-            "audit_numbers"
         )
     if isinstance(estimator, DirectEffectCorrector):
         corrector_criterion(estimator)  # raises if its settings make no sense

@@ -11,24 +11,23 @@ import numpy as np
 from scipy.special import logit
 from sklearn.metrics import log_loss, roc_auc_score
 
-from .._typing import Floats, Index
+from .._typing import Floats
 from ..auditing import score_gap, selection_rate_difference
 from ..auditing.evidence import Evidence
 from ..auditing.verdict import Decision, decide
 from ..core import Objective
-from ..effects import Effects, Estimate, GapParts, Nuisances, estimate_effects
-from ..effects.fair_parts import FairParts
-from ..effects.gap_parts import gap_parts
-from ..effects.influence import Mean, doubly_robust
+from ..effects import Estimate
+from ..effects.influence import Mean
 from ..frames import plain, with_nan
 from ..rows import Rows
+from .judge import Judge, named_numbers
 from .number_measures import describe_numbers, measure_predictions
 
 #: The parts of the rows, in the order of the table.
 PARTS = ("train", "validation", "test")
 #: Measures of which more is better; of the others the one nearest to 0 is.
-HIGHER_IS_BETTER = ("accuracy", "auc")
-#: The measures every point has, in the order of the table.
+HIGHER_IS_BETTER = ("accuracy", "auc", "deviance_explained", "gini")
+#: The measures of labels and of numbers, in the order of the table.
 MEASURES = (
     "rows",
     "accuracy",
@@ -38,6 +37,12 @@ MEASURES = (
     "auc",
     "log_loss",
     "brier",
+    "mean_score",
+    "actual_over_expected",
+    "deviance",
+    "deviance_explained",
+    "rmse",
+    "gini",
     "selection_rate_difference",
     "score_gap",
     "direct_effect_left",
@@ -196,80 +201,6 @@ def usable_points(points: Sequence[Point], measures: Sequence[str], part: str) -
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judge:
-    """The effects of z on the labels, and the positions of a part's scores among their rows.
-
-    The explained difference depends on the labels, not on a model. It may be estimated on more rows
-    than have scores; the gap of the scores is computed on the rows with scores.
-
-    Parameters
-    ----------
-    effects : Effects
-        Estimated on the rows.
-    rows : Rows
-        Their groups and weights; no table is needed.
-    places : array of int, default=None
-        The rows that have scores; all of them by default.
-    """
-
-    effects: Effects
-    rows: Rows = field(repr=False)
-    places: Index | None = field(default=None, repr=False)
-
-    def left(self, scores: Floats) -> Estimate:
-        """Return gap(p) − explained with its interval."""
-        spread = scores if self.places is None else self._spread(scores)
-        return self.effects.direct_effect_left(spread)
-
-    def parts(self, scores: Floats) -> GapParts | None:
-        """Return where the scores' gap comes from, on the rows with scores; None where unknown."""
-        if self.places is None and np.isfinite(self.effects.nuisances.outcome).all():
-            return self.effects.gap_parts(scores)
-        some = self._scored_nuisances()
-        if some is None:
-            return None
-        rows, confidence = self._scored_rows(), self.effects.settings["confidence"]
-        effects = doubly_robust(rows.y, rows.z, rows.mean_one_weights, some)
-        return gap_parts(scores, rows, some, effects, confidence)
-
-    def fair_parts(self) -> FairParts | None:
-        """Return what a blind score is made of, on the rows with scores; None where unknown."""
-        some = self._scored_nuisances()
-        rows = self._scored_rows()
-        weights = rows.mean_one_weights
-        return None if some is None else FairParts.of(rows.y, rows.z, weights, some)
-
-    def _scored_rows(self) -> Rows:
-        return self.rows if self.places is None else self.rows.take(self.places)
-
-    def _scored_nuisances(self) -> Nuisances | None:
-        """Return the nuisances of the rows with scores; None without models of the outcome."""
-        known, at = self.effects.nuisances, self.places
-        if not np.isfinite(known.outcome).all():
-            return None
-        return known if at is None else known.take(at)
-
-    def _spread(self, scores: Floats) -> Floats:
-        """Return scores of all rows with the same means by group, and the same influence on them.
-
-        A group of weight W, W′ of it with scores p of mean m, gets m + (W/W′)(p − m) where there
-        are scores and m elsewhere: a row without a score has no influence on the mean.
-        """
-        z, weights = self.rows.z, self.rows.weights
-        weights = np.ones_like(z) if weights is None else weights
-        spread, scored = np.empty(len(z)), np.zeros(len(z), dtype=bool)
-        spread[self.places], scored[self.places] = scores, True
-        for group in (0, 1):
-            rows = z == group
-            seen = rows & scored
-            mean = np.average(spread[seen], weights=weights[seen])
-            factor = weights[rows].sum() / weights[seen].sum()
-            spread[seen] = mean + factor * (spread[seen] - mean)
-            spread[rows & ~scored] = mean
-        return spread
-
-
-@dataclass(frozen=True, kw_only=True)
 class Part:
     """Rows on which scores are measured, with their objective and effects.
 
@@ -297,19 +228,14 @@ class Part:
         y, weights = self.rows.y, self.rows.weights
         found = {
             "rows": len(y),
-            **_named("accuracy", _accuracy(scores, self.rows, threshold)),
+            **named_numbers("accuracy", _accuracy(scores, self.rows, threshold)),
             "auc": float(roc_auc_score(y, scores, sample_weight=weights)),
             "log_loss": float(log_loss(y, scores, sample_weight=weights, labels=[0, 1])),
             "brier": float(np.average((scores - y) ** 2, weights=weights)),
             **self._gaps(scores, threshold),
         }
         if self.judge is not None:
-            found |= _named("direct_effect_left", self.judge.left(scores))
-            parts = self.judge.parts(scores)
-            if parts is not None:
-                found |= _named("direct_effect", parts.direct)
-            if parts is not None and parts.pass_through is not None:
-                found |= _named("pass_through", parts.pass_through)
+            found |= self.judge.measures(scores)
         if self.objective is not None:
             penalty = self.objective.penalty
             statistics = np.asarray(penalty.statistics(np.ascontiguousarray(scores))).tolist()
@@ -363,31 +289,6 @@ def _accuracy(scores: Floats, rows: Rows, threshold: float) -> Estimate:
     return Estimate.normal(found.value, found.se)
 
 
-def _named(name: str, found: Estimate) -> dict[str, float]:
-    """Return an estimate with its standard error and interval under a name."""
-    numbers = found.to_dict()
-    return {name: numbers.pop("estimate"), **{f"{name}_{end}": v for end, v in numbers.items()}}
-
-
 def fairness_of(objective: Objective, scores: Floats) -> float:
     """Return the fairness part of an objective; scores of exactly 0 and 1 are clipped."""
     return objective.losses(logit(np.clip(scores, _SMALLEST, 1 - _SMALLEST))).penalty
-
-
-def judge_of(
-    rows: Rows, options: Mapping[str, Any], place: str, places: Index | None = None
-) -> tuple[Judge | None, str | None]:
-    """Return the effects of z on the labels of these rows, or a note with the reason for none."""
-    options = {"keep_rows": True, **options}  # workers judge scores by them
-    try:
-        found = estimate_effects(
-            rows.X, rows.y, sensitive_features=rows.z, sample_weight=rows.weights, **options
-        )
-    except ValueError as error:
-        return None, f"no direct effect left on the {place} rows: {error}"
-    return Judge(effects=found, rows=rows.with_table(None), places=places), None
-
-
-def scores_of(model: Any, X: Any) -> Floats:
-    """Return a model's scores of rows."""
-    return np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)

@@ -38,9 +38,7 @@ def measure_predictions(part: Part, predictions: Floats) -> dict[str, float]:
     if not rows.groups.two:
         found["score_spread"] = float(np.ptp(rows.means_by_level(predictions)))
     if part.judge is not None:
-        left = part.judge.left(predictions).to_dict()
-        found["direct_effect_left"] = left.pop("estimate")
-        found |= {f"direct_effect_left_{name}": value for name, value in left.items()}
+        found |= part.judge.measures(predictions)
     if part.objective is not None:
         means = (predictions - outcome.origin) / outcome.unit
         margin, penalty = outcome.loss.margin_of(means), part.objective.penalty
@@ -53,16 +51,27 @@ def measure_predictions(part: Part, predictions: Floats) -> dict[str, float]:
 def describe_numbers(rows: Rows) -> dict[str, Any]:
     """Return facts about rows that need no prediction."""
     y, weights = numbers_of(rows), rows.mean_one_weights
-    about = {
+    loss = rows.outcome.loss
+    about: dict[str, Any] = {
         "rows": len(rows),
+        "loss": loss.name,
+        "per": rows.outcome.per,
         "exposure": len(rows) if rows.weights is None else float(rows.weights.sum()),
         "mean_outcome": float(np.average(y, weights=weights)),
+        "scale": scale_of(rows, y),
     }
     means = rows.means_by_level(y)
     if not rows.groups.two:
         return {**about, "outcome_spread": float(np.ptp(means))}
     share = float(np.average(rows.z, weights=weights))
     return {**about, "share_z1": share, "outcome_gap": float(means[1] - means[0])}
+
+
+def scale_of(rows: Rows, y: Floats) -> float:
+    """Return what effects on numbers are a share of: their mean, or their standard deviation."""
+    if rows.outcome.loss.link == "log":
+        return float(np.average(y, weights=rows.weights))
+    return rows.outcome.spread(rows.weights) * rows.outcome.unit
 
 
 def numbers_of(rows: Rows) -> Floats:

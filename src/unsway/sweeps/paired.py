@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
+from ..auditing.number_metrics import row_deviances
 from ..criteria.criterion import choose_strength
 from ..effects.fair_parts import FairParts
 from ..effects.influence import Mean
 from ..effects.pass_through import Equations, pass_through
 from ..models.labels import criterion_of
+from ..models.regression import scores_of
 from ..rows import Rows
 from .inputs import Inputs
-from .measures import Judge, Part, Point, scores_of
+from .judge import Judge
+from .measures import Part, Point
+from .number_measures import numbers_of
 from .store import Store
 
 #: Scores are kept this far from 0 and 1 where their logarithm is taken.
@@ -42,14 +46,18 @@ def reference_strengths(strengths: Sequence[float], default: float) -> dict[str,
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """The log-loss of a strength, and the pass-through with its influence where it is known."""
+    """The loss of a strength, and the pass-through with its influence where it is known.
+
+    The loss is the log-loss of labels, and the deviance of numbers.
+    """
 
     loss: Mean
+    name: str
     share: Mean | None
 
     def minus(self, other: Scored, name: str) -> Iterator[tuple[str, float]]:
         """Yield the differences to a reference with their standard errors."""
-        differences = {"log_loss": self.loss - other.loss}
+        differences = {self.name: self.loss - other.loss}
         if self.share is not None and other.share is not None:
             differences["pass_through"] = self.share - other.share
         for measure, difference in differences.items():
@@ -84,9 +92,16 @@ def paired_measures(
 
 
 def _scored(p: Floats, rows: Rows, fair: FairParts | None) -> Scored:
-    kept, y = np.clip(p, _SMALLEST, 1 - _SMALLEST), rows.y
-    loss = Mean.average(-np.log(np.where(y == 1, kept, 1 - kept)), rows.mean_one_weights)
-    return Scored(loss=loss, share=None if fair is None or np.ptp(p) == 0 else _share(p, fair))
+    name, losses = "log_loss", _log_losses(p, rows.y)
+    if not rows.outcome.is_label:
+        name, losses = "deviance", row_deviances(rows.outcome.loss, numbers_of(rows), p)
+    share = None if fair is None or np.ptp(p) == 0 else _share(p, fair)
+    return Scored(loss=Mean.average(losses, rows.mean_one_weights), name=name, share=share)
+
+
+def _log_losses(p: Floats, y: Floats) -> Floats:
+    kept = np.clip(p, _SMALLEST, 1 - _SMALLEST)
+    return -np.log(np.where(y == 1, kept, 1 - kept))
 
 
 def _share(p: Floats, fair: FairParts) -> Mean | None:

@@ -15,7 +15,7 @@ from .alternatives_result import Alternatives
 from .candidate import AXES, CHAMPION, Candidate
 from .finalists import choose, judge_finalists
 from .inputs import describe, engine_of, hash_rows
-from .measures import judge_of
+from .judge import judge_of
 from .stopping import Stopping
 from .trial import Bench
 

@@ -63,21 +63,30 @@ class Choice(Tabular):
         return {"strength": self.strength, "rule": self.rule, "part": self.part, **points}
 
     def __repr__(self) -> str:
-        shown = ("accuracy", "direct_effect_left", "score_gap")
+        shown = ("accuracy", "deviance_explained", "direct_effect_left", "score_gap")
         lines = [f"strength {self.strength:g}: {self.rule}"]
         for part in dict.fromkeys((self.part, "test")):
             figures = self.point.parts.get(part)
             if figures is not None:
-                found = [f"{name} {figures[name]:.4f}" for name in shown if name in figures]
+                found = [
+                    f"{name} {figures[name]:.{_digits(figures)}}"
+                    for name in shown
+                    if name in figures
+                ]
                 if "direct_effect_left_se" in figures:
-                    found[1] += f" ± {figures['direct_effect_left_se']:.4f}"
+                    found[1] += f" ± {figures['direct_effect_left_se']:.{_digits(figures)}}"
                 lines.append(f"  {part}: {', '.join(found)}")
         return "\n".join(lines)
 
 
+def _digits(figures: Mapping[str, float]) -> str:
+    """Return how figures are written: those of numbers have their own size."""
+    return "4g" if "deviance" in figures else "4f"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Frontier(Tabular):
-    """The measures of every strength: accuracy, fairness and the direct effect left.
+    """The measures of every strength: quality, fairness and the direct effect left.
 
     Its table, ``to_frame``, has a row per strength and part of the rows.
 
@@ -94,8 +103,8 @@ class Frontier(Tabular):
         What the sweep was made of.
     store : path, default=None
         The folder that keeps it.
-    models : mapping of float to classifier, default={}
-        The fitted classifiers, where there is no store.
+    models : mapping of float to estimator, default={}
+        The fitted models, where there is no store.
     """
 
     points: tuple[Point, ...]
@@ -116,6 +125,13 @@ class Frontier(Tabular):
         found = dict.fromkeys(part for point in self.points for part in point.parts)
         return tuple(found) or ("train", "validation")
 
+    @property
+    def utility(self) -> str:
+        """The measure of quality: accuracy, or of numbers the share of deviance explained."""
+        of_numbers = any("deviance" in part for point in self.points for part in
+                         point.parts.values())  # fmt: skip
+        return "deviance_explained" if of_numbers else "accuracy"
+
     def point(self, strength: float) -> Point:
         """Return the point of one strength, which is one of `strengths`."""
         for point in self.points:
@@ -134,9 +150,9 @@ class Frontier(Tabular):
 
         Returns
         -------
-        classifier or SavedModel
-            The fitted classifier, or from a store a `SavedModel`. Both have ``predict_proba`` and
-            ``decision_function``.
+        estimator or SavedModel
+            The fitted model, or from a store a `SavedModel`: both have ``predict_proba`` for labels
+            and ``predict`` for numbers.
         """
         point = self.point(strength)
         if point.error:
@@ -163,16 +179,17 @@ class Frontier(Tabular):
         }
 
     def pareto(
-        self, x: str = "accuracy", y: str = "direct_effect_left", part: str = "validation"
+        self, x: str | None = None, y: str = "direct_effect_left", part: str = "validation"
     ) -> Frontier:
         """Return the strengths that no other beats in both measures.
 
-        Of accuracy and AUC more is better; of all others the value nearest to 0.
+        Of accuracy, AUC, Gini and deviance explained more is better; of all others the value
+        nearest to 0.
 
         Parameters
         ----------
-        x : str, default="accuracy"
-            The first measure.
+        x : str, default=None
+            The first measure; `utility` by default.
         y : str, default="direct_effect_left"
             The second measure.
         part : {"train", "validation", "test"}, default="validation"
@@ -192,8 +209,9 @@ class Frontier(Tabular):
         >>> Frontier(points=tuple(points)).pareto("accuracy", "score_gap").strengths
         (0.0, 0.5)
         """
-        usable = usable_points(self.points, (x, y), part)
-        best = front(costs(usable, (x, y), part))
+        measures = x or self.utility, y
+        usable = usable_points(self.points, measures, part)
+        best = front(costs(usable, measures, part))
         return replace(self, points=tuple(usable[k] for k in best))
 
     def select(
@@ -202,7 +220,7 @@ class Frontier(Tabular):
         *,
         max_direct_effect: float | None = None,
         max_accuracy_loss: float | None = None,
-        utility: str = "accuracy",
+        utility: str | None = None,
         fairness: str = "direct_effect_left",
         part: str = "validation",
     ) -> Choice:
@@ -215,12 +233,12 @@ class Frontier(Tabular):
             another one is shown to have a pass-through nearer to 0. "knee": the point of the Pareto
             front farthest below the line between its ends, both measures scaled to [0, 1].
         max_direct_effect : float, default=None
-            The smallest strength whose direct effect left is this near to 0.
+            The smallest strength whose direct effect left is this near to 0, in its units.
         max_accuracy_loss : float, default=None
             The strength with the smallest direct effect left among those that lose at most this
-            much accuracy against the smallest strength. Both limits may be given together.
-        utility : str, default="accuracy"
-            The measure of accuracy.
+            much of `utility` against the smallest strength. Both limits may be given together.
+        utility : str, default=None
+            The measure of quality; that of the frontier by default.
         fairness : str, default="direct_effect_left"
             The measure of fairness.
         part : {"train", "validation", "test"}, default="validation"
@@ -258,6 +276,7 @@ class Frontier(Tabular):
             raise ValueError("give either a rule or max_direct_effect, max_accuracy_loss")
         if rule != "knee" and not limited:
             return self._default_choice(part)
+        utility = utility or self.utility
         usable = usable_points(self.points, (utility, fairness), part)
         each = costs(usable, (utility, fairness), part)
         if rule is not None:
@@ -283,7 +302,7 @@ class Frontier(Tabular):
         self,
         ax: Any = None,
         *,
-        x: str = "accuracy",
+        x: str | None = None,
         y: str = "direct_effect_left",
         choice: Choice | None = None,
     ) -> Any:
@@ -293,8 +312,8 @@ class Frontier(Tabular):
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
-        x : str, default="accuracy"
-            The measure on the horizontal axis.
+        x : str, default=None
+            The measure on the horizontal axis; `utility` by default.
         y : str, default="direct_effect_left"
             The measure on the vertical axis.
         choice : Choice, default=None
@@ -306,7 +325,7 @@ class Frontier(Tabular):
         """
         from .plots import plot_frontier
 
-        return plot_frontier(self, ax, x=x, y=y, choice=choice)
+        return plot_frontier(self, ax, x=x or self.utility, y=y, choice=choice)
 
     def save(self, path: str | Path) -> Path:
         """Write the frontier with its models to a folder, new or empty, and return its path."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from ..models.regression import scores_of
 from .inputs import Inputs
 from .measures import Part, Point
 from .store import Store
@@ -18,7 +19,8 @@ from .store import Store
 #: Measures that are computed again differ by rounding only.
 ROUNDING = 1e-9
 #: Where scores are not the same to the last bit (another device), gaps may differ by so many times
-#: as much as the Brier score, and neither by more than this.
+#: as much as the Brier score, or the root mean squared error of numbers, and neither by more than
+#: this.
 _MORE, _MOST = 1_000.0, 1e-5
 
 
@@ -52,11 +54,13 @@ def _compared(
         part = Part(name=name, rows=here)
         facts = part.describe()
         for measure in facts.keys() & about.get(name, {}).keys():
-            yield name, measure, about[name][measure], facts[measure], ROUNDING
+            if isinstance(facts[measure], int | float):
+                allowed = ROUNDING * max(1.0, abs(facts[measure]))
+                yield name, measure, about[name][measure], facts[measure], allowed
         if model is None or strength is None or (inputs.folds and name == "validation"):
             continue  # the stored measures are those of the models of the folds
         table = here.X if store.features is not None else inputs.encoded(here).X
-        scores = model.predict_proba(table)[:, 1]
+        scores = scores_of(model, table)
         yield from _measures(part, scores, known[strength].parts.get(name, {}), inputs.settings)
 
 
@@ -64,8 +68,10 @@ def _measures(
     part: Part, scores: Any, before: Mapping[str, float], settings: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, float, float, float]]:
     now = part.measure(scores, settings["threshold"])
-    apart = abs(now["brier"] - before.get("brier", now["brier"]))
-    allowed = ROUNDING + min(_MORE * apart, _MOST)
-    limits = {"score_gap": allowed, "selection_rate_difference": allowed, "brier": _MOST}
+    error = "brier" if part.rows.outcome.is_label else "rmse"
+    size = 1.0 if error == "brier" else now[error]
+    apart = abs(now[error] - before.get(error, now[error])) / size
+    allowed = size * (ROUNDING + min(_MORE * apart, _MOST))
+    limits = {"score_gap": allowed, "selection_rate_difference": allowed, error: size * _MOST}
     for measure in limits.keys() & before.keys():  # the split, and so the score, depends on groups
         yield part.name, measure, before[measure], now[measure], limits[measure]

@@ -19,10 +19,12 @@ from ..criteria import FittedCriterion
 from ..models.labels import criterion_of
 from ..models.logistic import FairLogisticRegression
 from ..models.path import QUARTERS, LinearPath, Path, strength_path
+from ..models.regression import scores_of
 from ..rows import Rows
 from ..tables import take
 from .inputs import Inputs, check_inputs, check_strengths, engine_of, fit_at, some_rows
-from .measures import Part, Point, judge_of, scores_of
+from .judge import judge_of
+from .measures import Part, Point
 from .paired import ScoresOf
 from .result import Frontier
 from .same_rows import refuse_other_groups
@@ -42,6 +44,7 @@ def frontier(
     sensitive_features: Any,
     strengths: Sequence[float] | None = None,
     sample_weight: Any = None,
+    exposure: Any = None,
     eval_set: tuple[Any, ...] | None = None,
     test_set: tuple[Any, ...] | None = None,
     cv: int | None = None,
@@ -54,7 +57,7 @@ def frontier(
     callback: Callback | None = None,
     random_state: int = 0,
 ) -> Frontier:
-    """Fit an estimator at many strengths, and measure accuracy and fairness of each.
+    """Fit an estimator at many strengths, and measure quality and fairness of each.
 
     The criterion is fitted once (once per fold). Boosters share the pre-training of all strengths
     above .3 and give the same models as independent fits; a logistic regression starts each
@@ -62,13 +65,13 @@ def frontier(
 
     Parameters
     ----------
-    estimator : classifier with a ``strength``
-        Such as `FairXGBClassifier`; its own strength is not used.
-    X, y, sensitive_features, sample_weight
-        The rows, as for the estimator's ``fit``.
+    estimator : classifier or regressor with a ``strength``
+        Such as `FairXGBClassifier` or `FairXGBRegressor`; its own strength is not used.
+    X, y, sensitive_features, sample_weight, exposure
+        The rows, as for the estimator's ``fit``; only regressors take an exposure.
     strengths : sequence of float, default=None
         λ. By default 0 to 1 by .05 where 1 is allowed, else, as in the paper, 0 to .975 by .025.
-    eval_set, test_set : tuple (X, y, sensitive_features[, sample_weight]), default=None
+    eval_set, test_set : tuple (X, y, sensitive_features[, sample_weight[, exposure]]), default=None
         Rows to choose a strength by, and rows to judge the chosen one by. By default a booster's
         own hold-out serves to choose, and other estimators leave out ``validation_fraction`` of
         the rows; there are no test rows unless they are given.
@@ -80,7 +83,7 @@ def frontier(
         Whether to estimate the direct effect left on validation and test rows, or options for
         `estimate_effects`.
     threshold : float, default=0.5
-        A row is selected when its score exceeds it.
+        A row is selected when its score exceeds it; predictions of numbers select nobody.
     encode : callable, default=None
         Turns X into what the estimator takes, such as one-hot columns for a linear model; the
         criterion and the effects see X as it is.
@@ -122,6 +125,7 @@ def frontier(
         y,
         sensitive_features,
         sample_weight=sample_weight,
+        exposure=exposure,
         eval_set=eval_set,
         test_set=test_set,
         cv=cv,
@@ -246,6 +250,7 @@ class Sweep:
             here = rows if chosen is None else rows.take(chosen)
             objective = judge = None
             if fitted is not None:
+                here = inputs.as_trained(here)
                 objective = self._criterion_at(fitted, here, chosen).objective(here)
             if name != "train" and effects is not None:  # of the labels: on all rows there are
                 judge, note = judge_of(rows, effects, name, None if inputs.folds else chosen)
@@ -353,6 +358,8 @@ class Job:
             return Point(strength=strength, seconds=seconds, error=message), None, {}
         if hasattr(model, "criterion"):
             model.criterion = self.criterion
+        if self.inputs.rows.outcome.per is not None:
+            model.per_exposure_ = True  # it was fitted on rates, and weights that have the exposure
         point = Point(strength=strength, parts=measures, seconds=seconds, **_length(model))
         return point, model, held_out
 
