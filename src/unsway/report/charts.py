@@ -146,15 +146,10 @@ def waterfall(rows: Rows, start: int | None = None, *, units: Units = POINTS) ->
     )
     reach = _reach(rows, ("begin", "end"), zero=True, margin=0.22)
     kinds = _unique(rows, "kind")
-    colours = [KINDS[kind] for kind in kinds]
-    bars = base.mark_bar(height=20).encode(
-        x=_difference(alt.X, "begin", reach, units),
-        x2="end:Q",
-        color=_colour("kind", kinds, colours),
-    )
-    ends = base.mark_tick(thickness=2, size=24).encode(
-        x=_difference(alt.X, "end", reach, units), color=_colour("kind", kinds, colours)
-    )
+    colour = _colour("kind", kinds, [KINDS[kind] for kind in kinds])
+    begin, end = (_difference(alt.X, field, reach, units) for field in ("begin", "end"))
+    bars = base.mark_bar(height=20).encode(x=begin, x2="end:Q", color=colour)
+    ends = base.mark_tick(thickness=2, size=24).encode(x=end, color=colour)
     chart = _zero("x") + bars + ends
     for side, align, shift in (("right", "left", 6), ("left", "right", -6)):
         text = base.transform_filter(f"datum.side == '{side}'").encode(x="end:Q", text="label:N")
@@ -171,12 +166,9 @@ def forest(rows: Rows, units: Units = POINTS) -> dict[str, Any]:
         tooltip=["name:N", alt.Tooltip("text:N", title=units.name)],
     )
     reach = _reach(rows, ("low", "high", "estimate"), zero=True)
-    line = base.mark_rule(strokeWidth=2).encode(
-        x=_difference(alt.X, "low", reach, units), x2="high:Q"
-    )
-    dot = base.mark_circle(size=70, opacity=1).encode(
-        x=_difference(alt.X, "estimate", reach, units)
-    )
+    low, value = (_difference(alt.X, field, reach, units) for field in ("low", "estimate"))
+    line = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q")
+    dot = base.mark_circle(size=70, opacity=1).encode(x=value)
     return _finish(_zero("x") + line + dot, _tall(rows, "name", 32), rows)
 
 
