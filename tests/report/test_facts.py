@@ -1,8 +1,9 @@
 import pytest
 from report.conftest import make_frontier
 
-from unsway.report.facts import AuditFacts, FrontierFacts, Views
+from unsway.report.facts import AuditFacts, FrontierFacts
 from unsway.report.html import Moving
+from unsway.report.views import Views
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 from ..files import check_writable, write_atomically
 from .data_sections import closing_sections, data_sections, sign_off
 from .effect_sections import appendix, audit_effects
-from .facts import LEFT, AuditFacts, Views
+from .facts import LEFT, AuditFacts
 from .html import Page, Section
 from .number_sections import number_sections
 from .score_sections import (
@@ -21,6 +21,7 @@ from .score_sections import (
     headline_of,
     key_numbers,
 )
+from .views import Views
 from .words import count, interval, percent, shown
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from ..auditing.numbers import POINTS, Units, number, points
 from . import charts
-from .facts import NOTHING, AnyViews, AuditFacts, PointFacts, View, Views, numbers_of, renamed
+from .facts import NOTHING, AuditFacts, PointFacts, numbers_of, renamed
 from .html import Block, Chart, Section, Table
+from .views import AnyViews, View, Views
 from .words import estimate, interval, shown
 
 #: Effects in the order of their table: what kind they are and what they say.

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ..auditing.inputs import MARGIN
 from ..auditing.numbers import POINTS, Units, units_of
 from ..auditing.verdict import Decision, labels_direct
 from ..sweeps import Choice, Frontier, Point, Store
-from .html import Moving, Table
 from .words import count, group_name, shown
 
 #: The forms of `Audit.to_dict` the report can read.
@@ -350,65 +349,3 @@ def _group_names(levels: Sequence[Any]) -> tuple[str, str]:
     low, high = levels
     names = (group_name(0, low), group_name(1, high))
     return names if names[0] != names[1] else ("z = 0", "z = 1")
-
-
-#: What a section may be about.
-View = AuditFacts | PointFacts
-
-
-# --- what a slider moves --------------------------------------------------------------------------
-
-V = TypeVar("V", AuditFacts, PointFacts)
-
-
-@dataclass(frozen=True)
-class Views(Generic[V]):
-    """One result, or one for every position of the slider, of which one is shown first.
-
-    Parameters
-    ----------
-    each : sequence of AuditFacts or of PointFacts
-    start : int
-    """
-
-    each: Sequence[V]
-    start: int = 0
-
-    @property
-    def first(self) -> V:
-        """The one with which the page opens."""
-        return self.each[self.start]
-
-    @property
-    def position(self) -> int | None:
-        """The position at which a chart opens, or None where nothing moves."""
-        return self.start if len(self.each) > 1 else None
-
-    @property
-    def when(self) -> str:
-        """What to add to the caption of a table that does not move."""
-        return " at the strength the page opens with" if len(self.each) > 1 else ""
-
-    def text(self, write: Callable[[V], str]) -> str | Moving:
-        """Return a text of the result, or of each where they differ."""
-        return self._join([write(each) for each in self.each])
-
-    def table(
-        self, caption: str, columns: Sequence[str], rows: Callable[[V], Iterable[Sequence[str]]]
-    ) -> Table:
-        """Return a table of the result; a cell has a text of each result where they differ."""
-        tables = [list(rows(each)) for each in self.each]
-        lines = [zip(*lines, strict=True) for lines in zip(*tables, strict=True)]
-        return Table(caption, columns, [[self._join(cell) for cell in line] for line in lines])
-
-    def _join(self, texts: Sequence[str]) -> str | Moving:
-        return texts[0] if len(set(texts)) == 1 else Moving(list(texts), self.start)
-
-    def rows(self, make: Callable[[V], Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-        """Return the rows of a chart with the position each belongs to."""
-        return [
-            {**row, "position": place} for place, each in enumerate(self.each) for row in make(each)
-        ]
-
-
-AnyViews = Views[AuditFacts] | Views[PointFacts]

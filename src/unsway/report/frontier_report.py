@@ -12,7 +12,7 @@ from ..files import check_writable, write_atomically
 from . import charts
 from .data_sections import closing_sections, data_sections, sign_off
 from .effect_sections import sweep_effects
-from .facts import DIRECT, AuditFacts, FrontierFacts, PointFacts, Views
+from .facts import DIRECT, AuditFacts, FrontierFacts, PointFacts
 from .html import Chart, Check, Page, Section, Slider, Table
 from .score_sections import (
     KEY,
@@ -25,6 +25,7 @@ from .score_sections import (
     named,
     writer,
 )
+from .views import Views
 from .words import count, estimate, interval, percent, shown
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..auditing.numbers import POINTS, Units, number, signed
 from . import charts
-from .facts import DIRECT, LEFT, AnyViews, AuditFacts, Views, numbers_of, renamed
+from .facts import DIRECT, LEFT, AuditFacts, numbers_of, renamed
 from .html import Chart, Check, Checks, Headline, KeyNumber, Section, Table, Text
 from .number_sections import lift_blocks
+from .views import AnyViews, Views
 from .words import Writer, count, estimate, interval, percent
 
 #: Measures of a model by what they are called; a name that ends in "points" is a difference of

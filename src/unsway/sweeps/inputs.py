@@ -140,16 +140,15 @@ def check_inputs(
         check_integer(cv, "cv", at_least=2)
         if eval_set is not None:
             raise ValueError("cv chooses by every row in turn; give either cv or eval_set")
-    check_number(validation_fraction, "validation_fraction", above=0, below=1)
-    check_integer(random_state, "random_state", at_least=0)
-    options = {"random_state": random_state, **(effects if isinstance(effects, Mapping) else {})}
     settings = {
         "threshold": check_number(threshold, "threshold", above=0, below=1),
-        "effects": options if effects is not False and effects is not None else None,
+        "effects": _effect_options(effects, random_state),
         "cv": cv,
         "encode": encode,
-        "random_state": random_state,
-        "validation_fraction": validation_fraction,
+        "random_state": check_integer(random_state, "random_state", at_least=0),
+        "validation_fraction": check_number(
+            validation_fraction, "validation_fraction", above=0, below=1
+        ),
     }
     rows = Rows.check(
         check_table(X),
@@ -164,19 +163,21 @@ def check_inputs(
         None if given is None else check_other_rows(given, name, rows)
         for name, given in (("eval_set", eval_set), ("test_set", test_set))
     )
-    everything = np.arange(len(rows))
+    whole = np.arange(len(rows))
     inputs = Inputs(
-        estimator=estimator,
-        rows=rows,
-        eval_set=eval_rows,
-        test_set=test_rows,
-        settings=settings,
-        fit_rows=everything,
-        train_rows=everything,
-    )
+        estimator=estimator, rows=rows, eval_set=eval_rows, test_set=test_rows, settings=settings,
+        fit_rows=whole, train_rows=whole,
+    )  # fmt: skip
     inputs = inputs if eval_rows is not None else _split(inputs)
     _check_fitted(inputs)
     return inputs
+
+
+def _effect_options(effects: Any, seed: int) -> dict[str, Any] | None:
+    """Return the options of `estimate_effects`, None where the direct effect is left out."""
+    if effects is False or effects is None:
+        return None
+    return {"random_state": seed, **(effects if isinstance(effects, Mapping) else {})}
 
 
 def _reader(estimator: Any, exposure: Any) -> Callable[[Any, int], Outcome]:
