@@ -3,7 +3,7 @@
 The levels have shares of about 50, 25, 15, 7 and 3 %. RMSE to the true fair score over the noise
 floor, which is the same booster trained on outcomes drawn from it, and the spread of the direct
 effect left, the largest difference between two levels. With --store an interrupted run goes on
-where it stopped. With --coverage the intervals of the direct effect left are counted instead.
+where it stopped.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from records import with_error
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 from tables import write_table
 from threadpoolctl import threadpool_limits
 
-from unsway import FairXGBClassifier, FairXGBRegressor, level_effects
+from unsway import FairXGBClassifier, FairXGBRegressor
 
 Floats = NDArray[np.float64]
 
@@ -119,43 +118,12 @@ def measure(n: int, seed: int, *, numbers: bool) -> dict[str, list[float]]:
     return {name: [error[name] / error["floor"], test.spread(p)] for name, p in found.items()}
 
 
-def coverage(draws: int, n: int = 3_000) -> dict[str, float]:
-    """Return how often intervals of the direct effect left of a blind score hold its truth.
-
-    Three levels. The truth is that of the drawn rows' covariates and levels.
-    """
-    warnings.simplefilter("ignore")
-    models = {"outcome_model": LogisticRegression(), "propensity_model": LogisticRegression()}
-    inside, together = np.zeros(3), 0
-    for seed in range(draws):
-        people = draw(n, 10_000 + seed, numbers=False, levels=3)
-        score = expit(people.X[:, 0] + 0.4 * people.X[:, 1] - 0.4 * people.X[:, 3])
-        found = level_effects(people.X, people.y, sensitive_features=people.z, **models)
-        left = found.direct_effect_left(score)
-        apart = np.array([(score - people.fair)[people.z == k].mean() for k in range(3)])
-        truth = apart - apart.mean()
-        held = [
-            abs(each.estimate - truth[int(level)]) <= 1.96 * each.se
-            for level, each in zip(left.levels, left.left, strict=True)
-        ]
-        inside[list(map(int, left.levels))] += held
-        together += all(
-            each.low <= truth[int(level)] <= each.high
-            for level, each in zip(left.levels, left.left, strict=True)
-        )
-    return {**{f"level {k}": inside[k] / draws for k in range(3)}, "all at once": together / draws}
-
-
 def main() -> None:
     """Measure every draw that is not stored, and write the page beside this script."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--store", type=Path, help="file that keeps finished draws")
-    parser.add_argument("--coverage", type=int, metavar="DRAWS")
     given = parser.parse_args()
-    if given.coverage:
-        print(json.dumps(coverage(given.coverage), indent=1))
-        return
     known: dict[str, Any] = {}
     if given.store and given.store.exists():
         lines = given.store.read_text("utf-8").splitlines()

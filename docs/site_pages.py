@@ -27,7 +27,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "Estimate effects": (
         "estimate_effects", "Effects", "Estimate", "effect_curve", "direct_effect_left",
-        "level_effects", "LevelEffects", "fit_surrogate",
+        "LevelEffects", "fit_surrogate",
     ),
     "Check what the data can tell": (
         "overlap", "balance", "mean_field", "sensitivity", "verdict", "Thresholds",

@@ -185,7 +185,7 @@ def test_parity_is_the_mean_over_pairs_of_the_squared_gap(world):
 
 def test_the_penalty_of_the_paper_stays_with_two_levels(world):
     with pytest.raises(
-        ValueError, match=r"paper.s penalty, needs .* FairTarget\(\), level_effects"
+        ValueError, match=r"paper.s penalty, needs .* FairTarget\(\), estimate_effects"
     ):
         FairXGBClassifier(DirectEffect()).fit(world.X, world.y, sensitive_features=world.z)
 

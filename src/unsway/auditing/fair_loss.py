@@ -11,7 +11,7 @@ from .._typing import Floats
 from ..checks import check_integer, read_column
 from ..effects import CrossFit, Estimate, Nuisances, overlap
 from ..effects.estimate import check_confidence
-from ..effects.estimation import check_nuisances
+from ..effects.estimation_input import check_nuisances
 from ..effects.influence import Mean
 from ..effects.overlap import MAX_EXTREME_SHARE
 from ..effects.separation import warn_of_extremes

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from .._typing import Floats
-from ..effects.level_effects import LevelEffects, effects_of_levels
+from ..effects.level_effects import LevelEffects
+from ..effects.level_estimation import effects_of_levels
 from ..effects.level_left import LevelsLeft
 from ..frames import plain
 from ..grouping import Grouping
@@ -136,9 +137,9 @@ def audit_levels(
     confidence : float, default=0.95
         How often the intervals should hold the truth for all levels at once.
     propensity_model, outcome_model : scikit-learn model or list of them, optional
-        As in `level_effects`.
+        As in `estimate_effects`.
     cv, clip : int and float, default=5 and 0.01
-        As in `level_effects`.
+        As in `estimate_effects`.
     max_rows_for_effects : int or None, default=200_000
         With more rows than this the effects are estimated on a part.
     random_state : int, default=0

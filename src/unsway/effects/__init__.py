@@ -8,6 +8,7 @@ from .estimation import INTERVALS, METHODS, direct_effect_left, estimate_effects
 from .fitting import HERE, Fitting
 from .gap_parts import PARTS, GapParts, ScoreCalibration
 from .influence import MEANINGS
+from .level_effects import LevelEffects
 from .mean_field import MeanField, mean_field
 from .nuisance import CrossFit, Nuisances, TooFewRowsError
 from .overlap import Overlap, overlap
@@ -41,6 +42,7 @@ __all__ = [
     "Fitting",
     "GapParts",
     "IllPosedSurrogateError",
+    "LevelEffects",
     "MeanField",
     "Nuisances",
     "Overlap",

@@ -16,7 +16,7 @@ from ..grouping import Grouping
 from ..rows import Rows
 from ..svg import Series, curves
 from .estimate import check_confidence, simultaneous_factor
-from .estimation import check_nuisances, check_rows
+from .estimation_input import check_nuisances, check_rows
 from .influence import augmented_effect
 from .influence import covariance as covariance_of
 from .nuisance import CrossFit, Nuisances

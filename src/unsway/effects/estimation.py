@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,10 +11,14 @@ import numpy as np
 from .._typing import Floats, Index
 from ..checks import check_choice, check_integer
 from ..grouping import Grouping
-from ..outcome import Outcome, outcome_reader
+from ..outcome import outcome_reader
 from ..rows import Rows
 from .estimate import Estimate, Progress, bootstrap, check_confidence, check_replicates
+from .estimation_input import check_nuisances, check_rows
 from .influence import EFFECTS, Effect, Estimator, doubly_robust, surrogate_effects, weighting
+from .level_effects import LevelEffects
+from .level_estimation import effects_of_levels
+from .level_left import LevelsLeft
 from .nuisance import CrossFit, Nuisances
 from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
 from .result import Effects
@@ -24,9 +27,6 @@ from .surrogate import BASES
 
 METHODS = ("doubly_robust", "surrogate", "weighting")
 INTERVALS = ("influence", "bootstrap")
-
-#: Fewest clusters in which a sensitive level must be found.
-MIN_CLUSTERS = 10
 
 
 def estimate_effects(
@@ -59,10 +59,11 @@ def estimate_effects(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> Effects:
+) -> Effects | LevelEffects:
     """Estimate what z does to y directly, and what it does through X.
 
-    Every effect is "group minus reference", z=1 minus z=0. With m(z,z') = E[ E[y|z,X] | Z=z' ]::
+    Of three levels or more each is compared with the reference. Every effect is "group minus
+    reference", z=1 minus z=0. With m(z,z') = E[ E[y|z,X] | Z=z' ]::
 
         direct_reference = m(1,0) − m(0,0)        direct_group = m(1,1) − m(0,1)
         indirect_reference = m(0,1) − m(0,0)      indirect_group = m(1,1) − m(1,0)
@@ -77,10 +78,11 @@ def estimate_effects(
     y : column of length n
         Labels (0/1 or two classes), any numbers, or a model's scores.
     sensitive_features : column of length n
-        z, with two levels.
+        z, with two levels or more.
     method : {"doubly_robust", "surrogate", "weighting"}, default="doubly_robust"
         ``"doubly_robust"`` is right if either the propensity or the outcome models are.
-        ``"surrogate"`` averages MFCDE(b); ``"weighting"`` is inverse-propensity weighting.
+        ``"surrogate"`` averages MFCDE(b); ``"weighting"`` is inverse-propensity weighting. The last
+        two are for two levels.
     outcome_model, propensity_model : scikit-learn model or list of them, optional
         Models of E[y|z,X], one per level of z, and of P(z=1|X), fitted on X as it is given; the
         models of a list are stacked. By default gradient boosting stacked with a linear model, on
@@ -96,9 +98,10 @@ def estimate_effects(
     interval : {"influence", "bootstrap"}, default="influence"
         Standard errors from influence functions, to which the noise of the doubly robust method's
         outcome models is added, or from a bootstrap within the levels of z that fits every model
-        again.
+        again; of two levels only.
     confidence : float, default=0.95
-        Share of intervals that should hold the truth.
+        Share of intervals that should hold the truth. Of three levels or more the intervals of one
+        effect hold it for all levels at once.
     n_bootstrap : int, default=200
         Replicates of the bootstrap.
     outcome_degree : int, default=5
@@ -140,7 +143,8 @@ def estimate_effects(
 
     Returns
     -------
-    Effects
+    Effects or LevelEffects
+        The second for three levels or more.
 
     References
     ----------
@@ -158,17 +162,102 @@ def estimate_effects(
     >>> direct = effects.direct_reference
     >>> direct.low < people.effects.direct_reference < direct.high
     True
+
+    Three levels, each compared with the largest:
+
+    >>> rng = np.random.default_rng(0)
+    >>> X, z = rng.normal(size=(3000, 2)), rng.choice(["a", "b", "c"], 3000, p=[0.4, 0.3, 0.3])
+    >>> y = X[:, 0] + 0.5 * (z == "b") + rng.normal(size=3000)
+    >>> found = estimate_effects(X, y, sensitive_features=z)
+    >>> direct = {level: each["direct_everyone"] for level, each in found.pairs.items()}
+    >>> direct["b"].low < 0.5 < direct["b"].high, direct["c"].low < 0 < direct["c"].high
+    (True, True)
+    >>> found.direct_effect_left(X[:, 0]).spread.estimate < 0.15
+    True
     """
     _check_settings(method, interval, confidence, n_bootstrap, repeats)
     estimator = _estimator(method, outcome_degree, effect_degree, basis)
     given = X, y, sensitive_features, sample_weight, groups
     rows = check_rows(*given, outcome_reader(loss, power, exposure), cluster=cluster, cv=cv)
+    how: dict[str, Any] = {
+        "propensity_model": propensity_model,
+        "outcome_model": outcome_model,
+        "allow_separation": allow_separation,
+        "nuisances": nuisances,
+        "cv": cv,
+        "repeats": repeats,
+        "clip": clip,
+        "confidence": confidence,
+        "max_extreme_share": max_extreme_share,
+        "keep_rows": keep_rows,
+        "random_state": random_state,
+    }
+    found: Effects | LevelEffects
+    if rows.groups.two:
+        how |= {"method": method, "interval": interval, "n_bootstrap": n_bootstrap}
+        found = _of_two(rows, estimator, **how, n_jobs=n_jobs, progress=progress)
+    else:
+        _refuse_for_levels(rows, method, interval)
+        found = effects_of_levels(rows, **how)
+    facts = _facts(rows, found.nuisances, loss, repeats)
+    return replace(found, settings={**found.settings, **facts})
+
+
+def direct_effect_left(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, X: Any, **options: Any
+) -> Estimate | LevelsLeft:
+    """Return gap(p) − explained: how much of the direct effect of z a model's scores still hold.
+
+    gap(p) = E[p|z=1] − E[p|z=0]; what is explained is what z does to the labels through X. A fair
+    score has 0; where the figure is positive, people with z=1 score higher than X explains, where
+    it is negative, lower. The interval carries the uncertainty of both.
+
+    Parameters
+    ----------
+    y_true : column of length n
+        Labels of rows, best of those that the model was not trained on.
+    y_pred : column of length n
+        Any model's scores p of the same rows.
+    sensitive_features, X
+        z and the covariates of the rows.
+    **options
+        Passed to `estimate_effects`. To judge several models on the same rows, estimate once and
+        call `Effects.direct_effect_left` for each.
+
+    Returns
+    -------
+    Estimate or LevelsLeft
+        The second for three levels or more: how much higher each scores than X explains.
+
+    Examples
+    --------
+    >>> from unsway import make_synthetic
+    >>> people = make_synthetic(4000, random_state=0)
+    >>> left = direct_effect_left(
+    ...     people.y,
+    ...     people.fair_score,
+    ...     sensitive_features=people.z,
+    ...     X=people.X,
+    ...     max_extreme_share=1,
+    ... )
+    >>> left.low < 0 < left.high
+    True
+    """
+    effects = estimate_effects(X, y_true, sensitive_features=sensitive_features, **options)
+    return effects.direct_effect_left(y_pred)
+
+
+def _of_two(
+    rows: Rows, estimator: Estimator, *, nuisances: Nuisances | None, method: str, cv: int,
+    repeats: int, clip: float, interval: str, n_bootstrap: int, confidence: float,
+    max_extreme_share: float, keep_rows: bool, random_state: int, n_jobs: int | None,
+    progress: Progress | None, **models: Any,
+) -> Effects:  # fmt: skip
+    """Return the effects of the rows' two levels."""
     needs_outcome, replicates = method == "doubly_robust", None
     if nuisances is None or interval == "bootstrap":
-        models = {"propensity_model": propensity_model, "outcome_model": outcome_model}
         options: dict[str, Any] = {"cv": cv, "clip": clip, "seed": random_state}
-        options |= {"needs_outcome": needs_outcome, "allow_separation": allow_separation}
-        cross_fit = CrossFit.of(rows, **models, **options)
+        cross_fit = CrossFit.of(rows, needs_outcome=needs_outcome, **models, **options)
     if nuisances is None:
         nuisances = cross_fit.fit_repeatedly(repeats, random_state)
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
@@ -191,56 +280,12 @@ def estimate_effects(
             "clip": float(clip),
             "n_bootstrap": 0 if replicates is None else int(n_bootstrap),
             "random_state": int(random_state),
-            **_facts(rows, nuisances, loss, repeats),
         },
         _means=effects,
         _rows=rows.with_table(None),
         _replicates=None if replicates is None else replicates[:, EFFECTS.index("explained")],
         keep_rows=keep_rows,
     )
-
-
-def direct_effect_left(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, X: Any, **options: Any
-) -> Estimate:
-    """Return gap(p) − explained: how much of the direct effect of z a model's scores still hold.
-
-    gap(p) = E[p|z=1] − E[p|z=0]; what is explained is what z does to the labels through X. A fair
-    score has 0; where the figure is positive, people with z=1 score higher than X explains, where
-    it is negative, lower. The interval carries the uncertainty of both.
-
-    Parameters
-    ----------
-    y_true : column of length n
-        Labels of rows, best of those that the model was not trained on.
-    y_pred : column of length n
-        Any model's scores p of the same rows.
-    sensitive_features, X
-        z and the covariates of the rows.
-    **options
-        Passed to `estimate_effects`. To judge several models on the same rows, estimate once and
-        call `Effects.direct_effect_left` for each.
-
-    Returns
-    -------
-    Estimate
-
-    Examples
-    --------
-    >>> from unsway import make_synthetic
-    >>> people = make_synthetic(4000, random_state=0)
-    >>> left = direct_effect_left(
-    ...     people.y,
-    ...     people.fair_score,
-    ...     sensitive_features=people.z,
-    ...     X=people.X,
-    ...     max_extreme_share=1,
-    ... )
-    >>> left.low < 0 < left.high
-    True
-    """
-    effects = estimate_effects(X, y_true, sensitive_features=sensitive_features, **options)
-    return effects.direct_effect_left(y_pred)
 
 
 def _check_settings(
@@ -254,6 +299,16 @@ def _check_settings(
         check_replicates(n_bootstrap)
 
 
+def _refuse_for_levels(rows: Rows, method: str, interval: str) -> None:
+    """Raise where a setting is for two levels, and there are more."""
+    for name, value, needed in (
+        ("method", method, "doubly_robust"),
+        ("interval", interval, "influence"),
+    ):
+        if value != needed:
+            rows.groups.require_two(f"{name}={value!r}")
+
+
 def _estimator(method: str, outcome_degree: int, effect_degree: int, basis: str) -> Estimator:
     """Return what turns nuisances into effects; degrees and basis are checked in any case."""
     check_integer(outcome_degree, "outcome_degree", at_least=0)
@@ -263,55 +318,6 @@ def _estimator(method: str, outcome_degree: int, effect_degree: int, basis: str)
         degrees: dict[str, Any] = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
         return partial(surrogate_effects, **degrees, basis=basis)
     return weighting if method == "weighting" else partial(doubly_robust, models_known=False)
-
-
-def check_rows(
-    X: Any,
-    y: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-    groups: Grouping | None,
-    read_outcome: Callable[[Any, int], Outcome] = Outcome.labels_or_numbers,
-    *,
-    cluster: Any = None,
-    cv: int = 1,
-) -> Rows:
-    """Return the rows of a table whose effects are wanted, or say what is wrong."""
-    rows = Rows.check(
-        X,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        groups=groups,
-        cluster=cluster,
-        read_outcome=read_outcome,
-    )
-    check_clusters(rows, cv)
-    counted = np.ones(len(rows), dtype=bool) if rows.weights is None else rows.weights > 0
-    for code, level in enumerate(rows.groups.levels):
-        if np.ptp(rows.y[counted & (rows.groups.codes == code)]) == 0:
-            raise ValueError(
-                f"y is the same for every row of sensitive level {str(level)!r}, so an effect of X "
-                "cannot be estimated there"
-            )
-    return rows
-
-
-def check_clusters(rows: Rows, cv: int) -> None:
-    """Raise unless every level is found in enough clusters for folds and a standard error."""
-    if rows.clusters is None:
-        return
-    fewest = max(MIN_CLUSTERS, 2 * cv)
-    counted = slice(None) if rows.weights is None else rows.weights > 0
-    for code, level in enumerate(rows.groups.levels):
-        inside = rows.clusters[counted][rows.groups.codes[counted] == code]
-        count = len(np.unique(inside))
-        if count < fewest:
-            raise ValueError(
-                f"sensitive level {str(level)!r} is found in {count} clusters; at least {fewest} "
-                f"are needed with cv={cv}, because rows of one cluster count as one. Lower cv, or "
-                "leave cluster out if its rows are independent"
-            )
 
 
 def _facts(rows: Rows, nuisances: Nuisances, loss: str | None, repeats: int) -> dict[str, Any]:
@@ -355,23 +361,6 @@ def _intervals(
     }
 
 
-def check_nuisances(nuisances: Nuisances, z: Floats, *, needs_outcome: bool) -> None:
-    """Raise unless nuisances are those of as many rows and give finite weights and outcomes."""
-    b = nuisances.propensity
-    if b.shape != z.shape or nuisances.outcome.shape != (len(z), 2):
-        raise ValueError(f"nuisances are not those of the {len(z)} rows of X")
-    extreme = int((~((b > 0) & (b < 1))).sum())
-    if extreme:
-        raise ValueError(
-            f"{extreme} propensities of nuisances are NaN, 0, 1 or beyond: a row with the other "
-            "level would weigh infinitely; clip them"
-        )
-    if needs_outcome and not np.isfinite(nuisances.outcome).all():
-        raise ValueError(
-            "nuisances lack outcome means, which the doubly robust method needs; make them with it"
-        )
-
-
 def _overlap(rows: Rows, nuisances: Nuisances, clip: float, max_extreme_share: float) -> Overlap:
     """Return the overlap; warn, with the numbers, where the groups can hardly be compared."""
     seen = overlap(nuisances.propensity, sensitive_features=rows.z, sample_weight=rows.weights)
@@ -382,5 +371,6 @@ def _overlap(rows: Rows, nuisances: Nuisances, clip: float, max_extreme_share: f
         "every effect but total and direct_overlap is extrapolated there by the outcome models, "
         "whose bends no interval includes; direct_overlap is the effect these data can tell. "
         f"{nuisances.n_clipped:,} propensities were clipped to [{clip:g}, {1 - clip:g}]",
+        stacklevel=5,
     )
     return replace(seen, levels=rows.groups.levels)

@@ -63,6 +63,14 @@ class ScoreCalibration:
         """Whether both intervals allow calibrated scores."""
         return self.error.low <= 0 <= self.error.high and self.slope.low <= 1 <= self.slope.high
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return both estimates, and whether calibration holds."""
+        return {
+            "error": self.error.to_dict(),
+            "slope": self.slope.to_dict(),
+            "holds": self.holds,
+        }
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GapParts(Tabular):
@@ -129,7 +137,7 @@ class GapParts(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, ready for JSON; an infinite end of an interval is None."""
-        share, coding = self.pass_through, self.calibration
+        share = self.pass_through
         found = {
             **{name: each.to_dict() for name, each in self.estimates().items()},
             "left": self.left.to_dict(),
@@ -137,11 +145,7 @@ class GapParts(Tabular):
             "left_as_given": self.left_as_given.to_dict(),
             "pass_through": share and share.to_dict(),
             "why_not": self.why_not,
-            "calibration": {
-                "error": coding.error.to_dict(),
-                "slope": coding.slope.to_dict(),
-                "holds": coding.holds,
-            },
+            "calibration": self.calibration.to_dict(),
         }
         return dict(plain(found))
 
@@ -152,6 +156,60 @@ class GapParts(Tabular):
         return "\n".join([*lines, *sums, f"pass-through {share}"])
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GapMeans:
+    """The parts of a gap with their influence functions, and the pass-through.
+
+    Parameters
+    ----------
+    parts : mapping of str to Mean
+        Those of `PARTS`, and "left".
+    pass_through : Estimate or None
+        See `GapParts`.
+    why_not : str or None
+        Why there is no pass-through.
+    """
+
+    parts: Mapping[str, Mean]
+    pass_through: Estimate | None
+    why_not: str | None
+
+    @classmethod
+    def of(
+        cls,
+        scores: Floats,
+        rows: Rows,
+        fair: FairParts,
+        surprise: Floats,
+        effects: Mapping[str, Mean],
+        confidence: float,
+    ) -> GapMeans:
+        """Return the parts of scores; ``surprise`` is what of y a blind model would not know."""
+        equations, clusters = Equations.of(scores, fair), rows.clusters
+        direct = effects["direct_overlap"]
+        share, kappa, why_not = _share(scores, equations, direct, confidence, clusters)
+        mixture = _mixture(equations, kappa)
+        explained, total = effects["explained"], effects["total"]
+        left = recoded_gap(equations, fair, _mixture(equations, _steady(kappa))) - explained
+        of_direct, of_z = gaps_of_parts(surprise, fair, total, explained)
+        told = mixture.told
+        parts = {
+            "explained": explained,
+            "sharpness": told.times(explained) - explained,
+            "passed_on": told.times(mixture.share).times(of_direct),
+            "z_itself": told.times(mixture.own).times(of_z),
+        }
+        parts["rest"] = left - parts["sharpness"] - parts["passed_on"] - parts["z_itself"]
+        parts["left"] = left
+        found = {name: replace(part, clusters=clusters) for name, part in parts.items()}
+        return cls(parts=found, pass_through=share, why_not=why_not)
+
+    @property
+    def direct(self) -> Mean:
+        """The direct effect in the scores: what is left without the sharpness."""
+        return self.parts["left"] - self.parts["sharpness"]
+
+
 def gap_parts(
     scores: Floats,
     rows: Rows,
@@ -160,36 +218,17 @@ def gap_parts(
     confidence: float,
 ) -> GapParts:
     """Return the parts of the scores' gap; see `Effects.gap_parts`."""
-    y, z, weights = rows.y, rows.z, rows.mean_one_weights
-    fair = FairParts.of(y, z, weights, nuisances)
-    equations = Equations.of(scores, fair)
-    clusters, given = rows.clusters, gap(scores, z, weights) - effects["explained"]
-    share, kappa, why_not = _share(
-        scores, equations, effects["direct_overlap"], confidence, clusters
-    )
-    mixture = _mixture(equations, kappa)
-    explained, total = effects["explained"], effects["total"]
-    left = recoded_gap(equations, fair, _mixture(equations, _steady(kappa)), z) - explained
-    of_direct, of_z = gaps_of_parts(y, nuisances.mean, z, fair, total, explained)
-    told = mixture.told
-    parts = {
-        "explained": explained,
-        "sharpness": told.times(explained) - explained,
-        "passed_on": told.times(mixture.share).times(of_direct),
-        "z_itself": told.times(mixture.own).times(of_z),
-    }
-    parts["rest"] = left - parts["sharpness"] - parts["passed_on"] - parts["z_itself"]
+    fair = FairParts.of(rows.y, rows.z, rows.mean_one_weights, nuisances)
+    surprise = rows.y - nuisances.mean
+    found = GapMeans.of(scores, rows, fair, surprise, effects, confidence)
+    given = gap(scores, rows.z, rows.mean_one_weights) - effects["explained"]
     return GapParts(
-        **{
-            name: replace(part, clusters=clusters).interval(confidence)
-            for name, part in parts.items()
-        },
-        left=left.interval(confidence),
-        direct=(left - parts["sharpness"]).interval(confidence),
+        **{name: part.interval(confidence) for name, part in found.parts.items()},
+        direct=found.direct.interval(confidence),
         left_as_given=given.interval(confidence),
-        pass_through=share,
-        why_not=why_not,
-        calibration=_calibration(scores, rows, confidence),
+        pass_through=found.pass_through,
+        why_not=found.why_not,
+        calibration=calibration_of(scores, rows, confidence),
     )
 
 
@@ -241,7 +280,7 @@ def _within(found: Mean, bounds: tuple[float, float]) -> Mean:
     return Mean(min(max(found.value, low), high), np.zeros_like(found.influence))
 
 
-def _calibration(scores: Floats, rows: Rows, confidence: float) -> ScoreCalibration:
+def calibration_of(scores: Floats, rows: Rows, confidence: float) -> ScoreCalibration:
     """Regress the labels on the scores."""
     y, weights, clusters = rows.y, rows.mean_one_weights, rows.clusters
     centred = scores - np.average(scores, weights=weights)

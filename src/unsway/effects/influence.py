@@ -6,14 +6,15 @@ influence function says how much one row moves it; contrasts and standard errors
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from .._typing import Floats, Index
-from .estimate import Estimate
+from .estimate import Estimate, simultaneous_factor
 from .model_noise import ModelNoise
 from .nuisance import Nuisances
 from .surrogate import SurrogateDesign
@@ -104,6 +105,34 @@ class Mean:
         """
         dof = degrees_of_freedom(self.influence, self.clusters)
         return Estimate.normal(self.value, self.se, confidence, dof=dof)
+
+
+def simultaneous_intervals(means: Sequence[Mean], confidence: float = 0.95) -> list[Estimate]:
+    """Return estimates of the same rows with intervals that hold all of them at once.
+
+    Of normal estimates the intervals reach as far as `simultaneous_factor` says; a t distribution
+    with the degrees of freedom of each variance takes the normal one's place.
+
+    Examples
+    --------
+    >>> rows = np.tile([1.0, -1.0], 50)
+    >>> one, _ = simultaneous_intervals([Mean(0.0, rows), Mean(0.0, np.roll(rows, 1))])
+    >>> round(one.high / one.se, 1)  # the same number twice, up to its sign
+    2.0
+    """
+    clusters = next((each.clusters for each in means if each.clusters is not None), None)
+    spread = covariance(np.column_stack([each.influence for each in means]), clusters)
+    share = special.ndtr(simultaneous_factor(spread, confidence))
+    errors = np.sqrt(np.diag(spread))
+    return [
+        Estimate.normal(
+            mean.value,
+            error,
+            2 * float(share) - 1,
+            dof=degrees_of_freedom(mean.influence, clusters),
+        )
+        for mean, error in zip(means, errors.tolist(), strict=True)
+    ]
 
 
 def covariance(influence: Floats, clusters: Index | None = None) -> Floats:

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from ..frames import Tabular
-from .estimate import Estimate, simultaneous_factor
-from .influence import Mean, covariance
+from .estimate import Estimate
+from .influence import Mean, simultaneous_intervals
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -63,21 +63,16 @@ class LevelsLeft(Tabular):
         for mean, weight in zip(apart, weights, strict=True):
             centre = centre + mean * weight
         left = [mean - centre for mean in apart]
-        factor = _factor(left, confidence)
         order = np.argsort([each.value for each in left], kind="stable")
         low, high = int(order[0]), int(order[-1])
         return cls(
             levels=tuple(levels),
-            left=tuple(
-                Estimate(each.value, each.se, each.value - factor * each.se,
-                         each.value + factor * each.se)
-                for each in left
-            ),
+            left=tuple(simultaneous_intervals(left, confidence)),
             spread=_spread(left, confidence, (low, high)),
             highest=levels[high],
             lowest=levels[low],
             confidence=confidence,
-        )  # fmt: skip
+        )
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         columns: dict[str, list[Any]] = {"level": list(self.levels)}
@@ -108,16 +103,11 @@ class LevelsLeft(Tabular):
         return "\n".join(lines)
 
 
-def _factor(means: Sequence[Mean], confidence: float) -> float:
-    influence = np.column_stack([each.influence for each in means])
-    return simultaneous_factor(covariance(influence), confidence)
-
-
 def _spread(left: Sequence[Mean], confidence: float, ends: tuple[int, int]) -> Estimate:
     """Return the largest difference, with an interval that holds that of all pairs."""
-    pairs = [left[k] - left[j] for k, j in combinations(range(len(left)), 2)]
-    factor = _factor(pairs, confidence)
-    largest = left[ends[1]] - left[ends[0]]
-    low = max(abs(each.value) - factor * each.se for each in pairs)
-    high = max(abs(each.value) + factor * each.se for each in pairs)
-    return Estimate(largest.value, largest.se, max(low, 0.0), high)
+    pairs = list(combinations(range(len(left)), 2))
+    each = simultaneous_intervals([left[k] - left[j] for j, k in pairs], confidence)
+    largest = each[pairs.index((min(ends), max(ends)))]
+    low = max(max(pair.low, -pair.high) for pair in each)
+    high = max(max(pair.high, -pair.low) for pair in each)
+    return Estimate(abs(largest.estimate), largest.se, max(low, 0.0), high)

@@ -6,11 +6,11 @@ import numpy as np
 
 from .._typing import Floats
 from .fair_parts import FairParts
-from .influence import Mean, gap
+from .influence import Mean
 from .pass_through import Equations, Mixture
 
 
-def recoded_gap(equations: Equations, fair: FairParts, mixture: Mixture, z: Floats) -> Mean:
+def recoded_gap(equations: Equations, fair: FairParts, mixture: Mixture) -> Mean:
     """Return the gap of q = P(f + κD + εr), the mixture as far as the score's rank tells it.
 
     q is the same for every strictly increasing coding of a score, f itself for a fair score and m
@@ -22,40 +22,31 @@ def recoded_gap(equations: Equations, fair: FairParts, mixture: Mixture, z: Floa
     by_share = np.array([1.0, share.value])
     shown = equations.codes[:, :2] @ by_share
     code = shown + own.value * equations.codes[:, 2]
-    reached = equations.ranking.represent(weights * _contrast(z, weights))
+    reached = equations.ranking.represent(fair.contrast)
     missed = (fair.square - fair.overlap) * (fair.parts @ by_share - shown)
     missed += fair.corrections @ by_share
     missed += own.value * fair.overlap * (fair.residual - equations.codes[:, 2])
     moved = weights * reached * missed
-    found = gap(code, z, weights) + Mean(moved.mean(), moved - moved.mean())
-    slopes = [gap(column, z, weights).value for column in equations.codes.T[1:]]
+    found = fair.gap(code) + Mean(moved.mean(), moved - moved.mean())
+    slopes = [fair.gap(column).value for column in equations.codes.T[1:]]
     shift = share.influence * slopes[0] + own.influence * slopes[1]
     return Mean(found.value, found.influence + shift)
 
 
 def gaps_of_parts(
-    y: Floats, mean: Floats, z: Floats, fair: FairParts, total: Mean, explained: Mean
+    surprise: Floats, fair: FairParts, total: Mean, explained: Mean
 ) -> tuple[Mean, Mean]:
-    """Return the gaps of D and of r = z − b.
+    """Return the gaps of D and of r = z − b; ``surprise`` is y − m.
 
-    gap(r) = E[w]/(π(1−π)). The whole gap of the labels is that of f, of D and of τ·r, of which the
-    last is E[w·τ]/(π(1−π)).
+    The whole gap of the labels is that of f, that of D, and what of it m misses: in each level
+    E[(1(z=l) − b_l)·(y − m)]/P(l), which of two levels is E[w·τ]/(π(1−π)) in all. gap(r) is
+    E[w]/P(l) in the one and −E[w]/P(0) in the other.
     """
-    of_direct = _scaled(fair.residual * (y - mean), z, fair.weights)
-    return total - explained - of_direct, _scaled(fair.square, z, fair.weights)
-
-
-def _scaled(values: Floats, z: Floats, weights: Floats) -> Mean:
-    """Return E[values]/(π(1−π)), with π the share of z = 1."""
-    share = float(np.average(z, weights=weights))
-    spread = share * (1 - share)
-    rows = weights * values
-    value = float(rows.mean()) / spread
-    moved = (1 - 2 * share) * weights * (z - share)
-    return Mean(value, (rows - rows.mean() - value * moved) / spread)
-
-
-def _contrast(z: Floats, weights: Floats) -> Floats:
-    """Return z/π − (1−z)/(1−π), whose mean with values is their gap."""
-    share = float(np.average(z, weights=weights))
-    return z / share - (1 - z) / (1 - share)
+    (at_reference, own_reference), (at_level, own_level) = (
+        (
+            Mean.of(fair.weights * unforeseen * surprise, member),
+            Mean.of(fair.weights * fair.square, member),
+        )
+        for unforeseen, member in zip(fair.unforeseen.T, fair.members.T, strict=True)
+    )
+    return total - explained - (at_level - at_reference), own_level + own_reference

@@ -95,16 +95,6 @@ class Effects(Tabular):
     def __deepcopy__(self, memo: Any) -> Effects:
         return self
 
-    def _known_rows(self) -> Rows:
-        """Return the rows, or say why they are not here."""
-        if self._rows is None:
-            raise ValueError(
-                "these effects were read from a pickle, which has no rows: it would hold the "
-                "sensitive attribute of each. Use them where they were estimated, or estimate "
-                "them with keep_rows=True"
-            )
-        return self._rows
-
     def estimates(self) -> dict[str, Estimate]:
         """Return the effects by name."""
         return {name: getattr(self, name) for name in EFFECTS}
@@ -158,7 +148,7 @@ class Effects(Tabular):
         >>> bool(ratio.low < 1.34 < ratio.high)
         True
         """
-        return effect_ratios(self._means, self._known_rows(), self.settings["confidence"])
+        return effect_ratios(self._means, known_rows(self._rows), self.settings["confidence"])
 
     def direct_effect_left(self, y_pred: Any) -> Estimate:
         """Return gap(p) − explained for a model's scores p: what z still does directly.
@@ -177,7 +167,8 @@ class Effects(Tabular):
         >>> left.low < 0 < left.high
         True
         """
-        p, rows = self._scores(y_pred), self._known_rows()
+        rows = known_rows(self._rows)
+        p = read_scores(y_pred, rows)
         left = _gap(p, rows) - self._means["explained"]
         confidence, seed = self.settings["confidence"], self.settings["random_state"]
         if self._replicates is None:
@@ -214,24 +205,14 @@ class Effects(Tabular):
         >>> share.low < 0 < share.high < 1
         True
         """
-        p = self._scores(y_pred)
+        rows, confidence = known_rows(self._rows), self.settings["confidence"]
+        p = read_scores(y_pred, rows)
         if not np.isfinite(self.nuisances.outcome).all():
             raise ValueError(
                 "the effects were estimated without outcome models, which the parts of a gap need; "
                 "estimate them with method='doubly_robust'"
             )
-        rows, confidence = self._known_rows(), self.settings["confidence"]
         return gap_parts(p, rows, self.nuisances, self._means, confidence)
-
-    def _scores(self, y_pred: Any) -> Floats:
-        """Return scores of the same rows, or say what is wrong."""
-        p, n_rows = read_numbers(y_pred, "y_pred"), len(self._known_rows())
-        if len(p) != n_rows:
-            raise ValueError(
-                f"y_pred has {len(p)} rows but the effects were estimated on {n_rows}; score the "
-                "same rows"
-            )
-        return p
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         columns: dict[str, list[Any]] = {"effect": [*MEANINGS], "meaning": [*MEANINGS.values()]}
@@ -278,6 +259,28 @@ class Effects(Tabular):
             for name, each in self.estimates().items()
         ]
         return intervals(lines, title=self._caption())
+
+
+def known_rows(rows: Rows | None) -> Rows:
+    """Return the rows of effects, or say why they are not here."""
+    if rows is None:
+        raise ValueError(
+            "these effects were read from a pickle, which has no rows: it would hold the "
+            "sensitive attribute of each. Use them where they were estimated, or estimate "
+            "them with keep_rows=True"
+        )
+    return rows
+
+
+def read_scores(y_pred: Any, rows: Rows) -> Floats:
+    """Return scores of the rows that effects were estimated on, or say what is wrong."""
+    p = read_numbers(y_pred, "y_pred")
+    if len(p) != len(rows):
+        raise ValueError(
+            f"y_pred has {len(p)} rows but the effects were estimated on {len(rows)}; score the "
+            "same rows"
+        )
+    return p
 
 
 def _gap(scores: Floats, rows: Rows) -> Mean:

@@ -45,7 +45,12 @@ class OverlapWarning(UserWarning):
 
 
 def warn_of_extremes(
-    share: float, bounds: tuple[float, float], max_share: float, meaning: str
+    share: float,
+    bounds: tuple[float, float],
+    max_share: float,
+    meaning: str,
+    *,
+    stacklevel: int = 4,
 ) -> None:
     """Warn if the share of propensities outside the bounds is above a limit.
 
@@ -57,7 +62,7 @@ def warn_of_extremes(
             f"{share:.0%} of the propensities lie outside [{low:g}, {high:g}] (more than "
             f"{max_share:.0%}). Nearly all rows like these are of one level, so {meaning}",
             OverlapWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
 

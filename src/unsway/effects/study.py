@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..outcome import Outcome
 from ..rows import Rows
@@ -121,9 +121,10 @@ def if_told(what: str, make: Callable[[], Found], missing: dict[str, str]) -> Fo
 
 
 def effects_of(rows: Rows, **options: Any) -> Effects:
-    """Return `estimate_effects` of checked rows, the levels of z as text."""
+    """Return `estimate_effects` of checked rows of two levels, their names as text."""
+    rows.groups.require_two("a study of effects")
     given = {**_roles(rows), **loss_options(rows), "cluster": rows.clusters}
-    found = estimate_effects(rows.X, rows.y, **given, **options)
+    found = cast("Effects", estimate_effects(rows.X, rows.y, **given, **options))
     levels, per = rows.groups.names, rows.outcome.per
     return replace(
         found,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -107,14 +107,8 @@ def judge_of(
     """Return the effects of z on the labels of these rows, or a note with the reason for none."""
     options = {"keep_rows": True, **options}  # workers judge scores by them
     try:
-        found = estimate_effects(
-            rows.X,
-            rows.y,
-            sensitive_features=rows.z,
-            sample_weight=rows.weights,
-            **loss_options(rows),
-            **options,
-        )
+        two = {"sensitive_features": rows.z, "sample_weight": rows.weights, **loss_options(rows)}
+        found = cast("Effects", estimate_effects(rows.X, rows.y, **two, **options))
     except ValueError as error:
         return None, f"no direct effect left on the {place} rows: {error}"
     return Judge(effects=found, rows=rows.with_table(None), places=places), None
