@@ -69,6 +69,8 @@ def trained_by_itself(engine, loss, X, y, weights, rounds):
         import xgboost
 
         params = {"objective": XGBOOST_NAMES[loss], "eta": 0.1, "max_depth": 3, "nthread": 1}
+        if loss == "poisson" and xgboost.__version__.startswith("2."):  # it starts at exp(mean − 1)
+            params["base_score"] = float(np.average(y, weights=weights))
         rows = xgboost.QuantileDMatrix(X, y, weight=weights, nthread=1)
         return xgboost.train(params, rows, rounds).predict(xgboost.DMatrix(X))
     import lightgbm

@@ -34,7 +34,7 @@ from .boosting import (
 )
 from .engine import BoosterSettings
 from .labels import criterion_of
-from .number_objectives import XGBOOST_UNITS
+from .number_objectives import XGBOOST_UNITS, start_of_counts
 from .parquet import ParquetRows
 from .regression import check_rebalance
 from .row_fingerprint import KeptKeys, RowFingerprint
@@ -156,6 +156,8 @@ def _grower(model: Model, files: ParquetRows, rows: Rows, held: Mask) -> XGBoost
         settings = settings.for_rows(taught, XGBOOST_UNITS)
         own = taught.outcome if settings.own_objective else None
     params = engine_params(settings)
+    if own is not None:
+        params |= start_of_counts(settings, own, model.engine.version())
     feeds = [feed_of(files, model.table_, inside, rows.weights) for inside in (~held, held)]
     first = training_matrix(params, feeds[0])
     other = training_matrix(params, feeds[1], bins_of=first)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Loss
+from ..outcome import Outcome
 from .engine import BoosterSettings
 
 #: Parameters of XGBoost and LightGBM with a unit, and its power: y and y squared.
@@ -51,6 +52,17 @@ def xgboost_objective_of(settings: BoosterSettings) -> dict[str, Any]:
     if settings.own_objective:
         return params
     return {**params, **_cap(settings), "base_score": 1.0 if loss.link == "log" else 0.0}
+
+
+def start_of_counts(settings: BoosterSettings, outcome: Outcome, version: str) -> dict[str, float]:
+    """Return where XGBoost 2 is to start its own model of counts: at their mean, as XGBoost 3 does.
+
+    By itself it starts near the exponential of the mean, which is infinite from a mean of 200 on.
+    """
+    counts = settings.own_objective and outcome.loss.name == "poisson"
+    if not counts or not version.startswith("2."):
+        return {}
+    return {"base_score": float(np.exp(outcome.offset))}
 
 
 def lightgbm_objective_of(settings: BoosterSettings) -> dict[str, Any]:

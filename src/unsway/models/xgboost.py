@@ -16,7 +16,12 @@ from ..criteria import Plain
 from ..tables import CodedTable
 from .boosting import BoostedClassifier, Boosting, derivatives_of
 from .engine import BoosterSettings, Derivatives, Engine, ModelFacts, PlacedRows, TreeShape
-from .number_objectives import XGBOOST_UNITS, raise_base_score, xgboost_objective_of
+from .number_objectives import (
+    XGBOOST_UNITS,
+    raise_base_score,
+    start_of_counts,
+    xgboost_objective_of,
+)
 from .training import Part, refit
 from .xgboost_rows import XGBoostGrower, added_margin, matrix_options, training_matrix, xgboost
 
@@ -72,7 +77,8 @@ class XGBoost(Engine):
     ) -> Boosting:
         """Return rows, booster and objective before the first tree."""
         settings = settings.for_rows(train.rows, XGBOOST_UNITS, train.reduce)
-        params, device = engine_params(settings), cuda_device(settings.params)
+        start = start_of_counts(settings, train.rows.outcome, self.version())
+        params, device = {**engine_params(settings), **start}, cuda_device(settings.params)
         if device is not None:
             from .cuda import start_on_device
 
