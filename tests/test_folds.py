@@ -1,8 +1,9 @@
 import numpy as np
 import polars as pl
 
-from unsway import folds
-from unsway.folds import canonical_order, fold_numbers, hold_out, table_keys
+from unsway import folds, hashes
+from unsway.folds import canonical_order, fold_numbers, hold_out
+from unsway.hashes import table_keys
 from unsway.rows import Rows
 
 RNG = np.random.default_rng(0)
@@ -106,9 +107,25 @@ def test_weights_decide_which_of_rows_alike_is_held_out():
 
 def test_many_rows_have_the_folds_that_they_have_in_one_thread(monkeypatch):
     expected = fold_numbers(X, Z, 5), canonical_order(X)
-    monkeypatch.setattr(folds, "_FEW_ROWS", 0)
+    monkeypatch.setattr(hashes, "_FEW_ROWS", 0)
     assert np.array_equal(fold_numbers(X, Z, 5), expected[0])
     assert np.array_equal(canonical_order(X), expected[1])
+
+
+def test_the_ends_of_columns_are_those_of_all_rows(monkeypatch):
+    monkeypatch.setattr(hashes, "_SMALL_BLOCK", 7)  # 200 rows: blocks of odd and even sizes
+    holes = X.copy()
+    holes[5, 1], holes[9, 2] = np.nan, np.inf
+    known = [holes[:, 0], np.delete(holes[:, 1], 5), np.delete(holes[:, 2], 9)]
+    assert hashes.column_ends(holes) == [(each.min(), each.max()) for each in known]
+
+
+def test_rows_of_an_array_and_of_a_frame_have_the_same_content_in_single_precision():
+    counts = np.arange(2**24, 2**24 + 200)[:, None]  # beyond what single precision tells apart
+    frame = pl.DataFrame(counts.astype(np.float32), schema=["count"])
+    keys = hashes.content_keys(counts, seed=3)
+    assert np.array_equal(keys, hashes.content_keys(frame, seed=3))
+    assert len(np.unique(keys)) == len(np.unique(counts.astype(np.float32)))
 
 
 def test_a_table_without_rows_has_an_order():

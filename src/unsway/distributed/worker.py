@@ -20,7 +20,8 @@ from ..checks import check_integer
 from ..core import Schedule
 from ..core.schedule import Run
 from ..criteria import FittedCriterion
-from ..folds import draws, row_keys
+from ..folds import draws
+from ..hashes import row_keys
 from ..models.boosted_regressor import bring_to_units
 from ..models.boosting import Boosting, check_booster, keep_best, on_step, start, train_twice
 from ..models.labels import criterion_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._typing import Index
 from ..extras import MissingExtraError, load
-from ..folds import column_ends, first_keys, mix_numbers
+from ..hashes import column_ends, first_keys, mix_numbers
 from .xgboost_rows import xgboost
 
 _KEEP_ALL = 2**63 - 1  # bytes that a pool may keep

@@ -20,8 +20,8 @@ from ..checks import check_integer
 from ..core import Objective
 from ..core.derivatives import BoostingDerivatives, in_single_precision
 from ..criteria import FittedCriterion
-from ..folds import row_keys, uniforms
 from ..groups import find_copies, level_extremes, refuse_copy
+from ..hashes import row_keys, uniforms
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable
 from .boosted_regressor import bring_to_units

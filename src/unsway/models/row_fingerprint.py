@@ -21,13 +21,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..folds import Keys, content_keys
+from ..hashes import Keys, content_keys
 from ..tables import check_table
 
 #: The file of the fingerprint in a model folder.
 TRAINING_ROWS = "training_rows.json"
 #: Rows that a fingerprint keeps at most: of more, those with the smallest keys.
-MOST_KEYS = 16_384
+MOST_KEYS = 4_096
 #: Where more of the rows than this have a twin, the rows of a training cannot be told from others.
 MOST_REPEATED = 0.9
 
@@ -39,7 +39,7 @@ class RowFingerprint:
     """What is kept of the rows of a training.
 
     Each row of covariates has a 64-bit hash that depends on a random salt. Of the rows with the
-    smallest hashes, at most `MOST_KEYS`, a keyed 32-bit digest is kept: 64 KiB for any number of
+    smallest hashes, at most `MOST_KEYS`, a keyed 32-bit digest is kept: 16 KiB for any number of
     rows. Other rows are judged by those of them whose hash is below the same limit.
 
     Parameters
