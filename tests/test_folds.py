@@ -3,7 +3,6 @@ import polars as pl
 
 from unsway import folds, hashes
 from unsway.folds import canonical_order, fold_numbers, hold_out
-from unsway.hashes import table_keys
 from unsway.rows import Rows
 
 RNG = np.random.default_rng(0)
@@ -75,17 +74,6 @@ def test_rows_that_are_taken_keep_the_order_they_have_among_all():
     assert some[rows.take(some).order].tolist() == among_all
 
 
-def test_a_table_has_the_keys_of_its_numbers_as_an_array():
-    holes = np.where(X > 1.5, np.nan, X)
-    frame = pl.DataFrame(holes.astype(np.float32), schema=["a", "b", "c"])
-    assert np.array_equal(table_keys(frame), table_keys(holes.astype(np.float32)))
-
-
-def test_hardly_any_two_rows_share_a_key():
-    many = np.random.default_rng(0).normal(size=(20_000, 1))
-    assert len(np.unique(table_keys(many))) > 19_990
-
-
 def test_rows_that_are_nearly_alike_have_the_same_folds_in_whatever_order_they_come():
     near = np.zeros((40, 1))
     near[0] = 1e6
@@ -110,22 +98,6 @@ def test_many_rows_have_the_folds_that_they_have_in_one_thread(monkeypatch):
     monkeypatch.setattr(hashes, "_FEW_ROWS", 0)
     assert np.array_equal(fold_numbers(X, Z, 5), expected[0])
     assert np.array_equal(canonical_order(X), expected[1])
-
-
-def test_the_ends_of_columns_are_those_of_all_rows(monkeypatch):
-    monkeypatch.setattr(hashes, "_SMALL_BLOCK", 7)  # 200 rows: blocks of odd and even sizes
-    holes = X.copy()
-    holes[5, 1], holes[9, 2] = np.nan, np.inf
-    known = [holes[:, 0], np.delete(holes[:, 1], 5), np.delete(holes[:, 2], 9)]
-    assert hashes.column_ends(holes) == [(each.min(), each.max()) for each in known]
-
-
-def test_rows_of_an_array_and_of_a_frame_have_the_same_content_in_single_precision():
-    counts = np.arange(2**24, 2**24 + 200)[:, None]  # beyond what single precision tells apart
-    frame = pl.DataFrame(counts.astype(np.float32), schema=["count"])
-    keys = hashes.content_keys(counts, seed=3)
-    assert np.array_equal(keys, hashes.content_keys(frame, seed=3))
-    assert len(np.unique(keys)) == len(np.unique(counts.astype(np.float32)))
 
 
 def test_a_table_without_rows_has_an_order():

@@ -18,6 +18,7 @@ from unsway import (
     EqualizedOdds,
     EqualOpportunity,
     FairTarget,
+    FairXGBClassifier,
     Parity,
     Schedule,
     make_synthetic,
@@ -531,3 +532,12 @@ def test_the_onnx_export_scores_the_same(engine, data):
     found = session.run(None, {"X": data.X.astype(np.float32)})[1]
     expected = scores(model, data.X.astype(np.float32))
     np.testing.assert_allclose(np.asarray(found)[:, 1], expected, rtol=0, atol=1e-5)
+
+
+def test_xgboost_is_told_types_only_where_there_are_categories():
+    data = make_synthetic(300, random_state=0)
+    X, y, z = data.X, data.y, data.z
+    for column, types in ((X[:, 1], None), (np.where(X[:, 1] > 0, "a", "b"), ["q", "c"])):
+        table = pd.DataFrame({"x": X[:, 0], "kind": column})
+        model = FairXGBClassifier(strength=0.0, n_jobs=1).fit(table, y, sensitive_features=z)
+        assert model.booster_.feature_types == types
