@@ -23,7 +23,7 @@ from unsway import (
     FairXGBRegressor,
     MarginalizedRegressor,
     actual_over_expected,
-    audit_numbers,
+    audit,
     deviance_explained,
     estimate_effects,
     fair_pure_premium,
@@ -164,7 +164,7 @@ def section(path: Path, outcome: str, data: TabularData, report: Path | None) ->
 
 def write_report(path: Path, test: Part, models: dict[str, Floats]) -> None:
     """Write the audit of the fair frequency beside the blind one as a page."""
-    found = audit_numbers(
+    found = audit(
         test.y,
         models[FAIR],
         sensitive_features=pd.Series(np.where(test.z == 1, "men", "women"), name="Gender"),

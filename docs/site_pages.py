@@ -43,7 +43,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "Judge predictions of numbers": (
         "actual_over_expected", "actual_over_expected_difference", "double_lift", "gini",
-        "mean_deviance", "deviance_explained", "audit_numbers",
+        "mean_deviance", "deviance_explained",
     ),
     "Compare strengths": ("frontier", "Frontier", "seek_strength"),
     "Search for alternatives": (

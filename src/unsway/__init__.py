@@ -23,7 +23,6 @@ _HOMES = {
     "LevelAudit": "auditing.level_audit",
     "audit": "auditing.audits",
     "audit_levels": "auditing.level_audit",
-    "audit_numbers": "auditing",
     "adverse_impact": "auditing.impact",
     "compare": "auditing",
     "decision_flips": "auditing",

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unsway import FairLinearRegressor, audit_numbers, make_world
+from unsway import FairLinearRegressor, audit, compare, make_world
 from unsway.auditing.numbers import decimals_for
 from unsway.groups import Grouping
 
 
 def judged(people, p, **options):
     given = {"loss": "poisson", "exposure": people.exposure, "n_bootstrap": 20, **options}
-    return audit_numbers(people.y, p, **{"sensitive_features": people.z, **given})
+    return audit(people.y, p, **{"sensitive_features": people.z, **given})
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_numbers_of_either_sign_have_no_ratios_and_no_lorenz_curve():
     z = np.repeat([0, 1], 300)
     X = pd.DataFrame({"a": rng.normal(0.3 * z)})
     y = X["a"] + 0.5 * z + rng.normal(size=600)
-    found = audit_numbers(
+    found = audit(
         y, X["a"], sensitive_features=z, loss="squared_error", X=X, n_bootstrap=5,
         baseline=X["a"] * 0.5,
     )  # fmt: skip
@@ -126,7 +126,7 @@ def test_rows_that_a_model_was_trained_on_are_refused(people):
 
 def test_groups_and_margin_are_stated(people):
     z = np.where(people.z == 1, "man", "woman")
-    found = audit_numbers(
+    found = audit(
         pd.Series(people.y, name="claims"), people.fair_score, sensitive_features=z, loss="poisson",
         exposure=pd.Series(people.exposure, name="years"), n_bootstrap=0, margin=0.1,
         groups=Grouping(reference="man"),
@@ -145,7 +145,11 @@ def test_groups_and_margin_are_stated(people):
         ({"y_pred": np.ones(5)}, "y_pred has 5 rows"),
         ({"exposure": np.zeros(3_000)}, "zero or negative"),
         ({"margin": 2}, "margin"),
-        ({"n_bins": 0}, "calibration_bins"),
+        ({"calibration_bins": 0}, "calibration_bins"),
+        ({"threshold": 0.3}, "threshold is for scores of a label"),
+        ({"score_model": 3}, "score_model is for scores"),
+        ({"loss": None}, "exposure belongs to counts"),
+        ({"y_pred": None}, "give the model's predictions"),
         ({"sensitive_features": np.arange(3_000) % 3}, "two levels"),
         ({"X": np.zeros((4, 1))}, "X has 4 rows"),
     ],
@@ -159,3 +163,42 @@ def test_what_cannot_be_judged_is_refused(options, words, people):
 
 def test_numbers_are_written_with_four_digits():
     assert [decimals_for(size) for size in (0.164, 3.2, 1900.0, 0.0)] == [4, 3, 0, 4]
+
+
+def test_several_models_of_counts_are_compared_with_the_first(people):
+    models = {
+        "flat": 0.2 + 0.01 * people.fair_score,
+        "fair": people.fair_score,
+        "unfair": people.fair_score * np.where(people.z == 1, 2.0, 1.0),
+    }
+    found = compare(
+        people.y, models, sensitive_features=people.z, loss="poisson", exposure=people.exposure,
+        X=people.X, n_bootstrap=30, margins={"deviance_explained": 0.01},
+    )  # fmt: skip
+    alone = judged(people, models["fair"], X=people.X, baseline=models["flat"], n_bootstrap=30)
+    assert found.left["fair"] == alone.causal.direct_effect_left
+    ours, theirs = found.to_frame(), alone.comparison.to_frame()
+    ours = ours[ours["model"] == "fair"].reset_index(drop=True)
+    assert ours.drop(columns=["model", "reference"]).equals(
+        theirs.drop(columns=["model", "reference"])
+    )
+    assert found.decisions["unfair"].state == "direct effect"
+    assert "y per unit of exposure" in found.decisions["unfair"].headline
+    assert [each.holds for each in found.non_inferiority] == [True, True]
+    assert "deviance_explained" in found.to_text()
+    assert "gini" in found._repr_html_()
+
+
+def test_a_comparison_of_counts_has_no_thresholds(people):
+    models = {"a": people.fair_score, "b": people.fair_score}
+    given = {"sensitive_features": people.z, "loss": "poisson", "threshold": 0.3}
+    with pytest.raises(ValueError, match="not with loss="):
+        compare(people.y, models, **given)
+
+
+def test_rows_of_one_policy_are_clusters_here_too(people):
+    cluster = np.arange(len(people.y)) // 2
+    given = {"X": people.X, "n_bootstrap": 0}
+    twice = judged(people, people.fair_score, cluster=cluster, **given)
+    once = judged(people, people.fair_score, **given)
+    assert twice.causal.direct_effect_left.estimate != once.causal.direct_effect_left.estimate

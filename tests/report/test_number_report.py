@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("altair")
 pytest.importorskip("jinja2")
 
-from unsway import audit_numbers, make_world, write_audit_report
+from unsway import audit, make_world, write_audit_report
 from unsway.groups import Grouping
 
 HOSTILE = "<script>alert(1)</script>"
@@ -18,7 +18,7 @@ HOSTILE = "<script>alert(1)</script>"
 def found():
     people = make_world("claims", 1_500, random_state=4)
     z = np.where(people.z == 1, HOSTILE, "woman")
-    return audit_numbers(
+    return audit(
         people.y, people.fair_score, sensitive_features=z, loss="poisson",
         exposure=people.exposure, X=people.X, baseline=np.full(1_500, 0.2), n_bootstrap=10,
         groups=Grouping(reference="woman"),
@@ -43,7 +43,7 @@ def test_the_page_can_be_made_from_what_was_stored(found, tmp_path):
 
 def test_an_audit_without_effects_has_a_page(tmp_path):
     people = make_world("claims", 400, random_state=4)
-    found = audit_numbers(
+    found = audit(
         people.y, people.fair_score, sensitive_features=people.z, loss="poisson",
         exposure=people.exposure, n_bootstrap=0,
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """From predictions to a verdict, for any model."""
 
-from .audits import Audit, audit
+from .audit_result import Audit
+from .audits import audit
 from .causal import CausalAudit
 from .comparisons import Comparison, compare
 from .fair_loss import FairLogLoss, fair_log_loss
@@ -28,7 +29,7 @@ from .impact_metrics import (
     standardised_mean_difference,
 )
 from .non_inferiority import NonInferiority
-from .number_audits import NumberAudit, audit_numbers
+from .number_audits import NumberAudit
 from .number_causal import NumberCausal
 from .number_metrics import (
     actual_over_expected,
@@ -65,7 +66,6 @@ __all__ = [
     "adverse_impact_ratio",
     "approval_rate",
     "audit",
-    "audit_numbers",
     "calibration_by_group",
     "compare",
     "decision_flips",

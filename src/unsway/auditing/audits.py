@@ -2,163 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 from .._typing import Floats
-from ..display import page
 from ..effects.estimate import Progress
-from ..frames import plain
 from ..grouping import Grouping
 from ..rows import Rows
-from .causal import CausalAudit, causal_audit, share_intervals, why_no_effects
-from .comparisons import Comparison, comparison
-from .evidence import Evidence, from_parts, name_groups
-from .inputs import MARGIN, Settings, check_rows, name_favourable
-from .metrics import BETWEEN, PLACES
-from .notebook import audit_html
-from .summary import facts
-from .tables import Calibration, MetricTable, Table, measure_model, short
-from .training_rows import TrainingRows, check_training_rows
-from .verdict import Decision, decide
-
-#: Version of what `Audit.to_dict` holds.
-SCHEMA_VERSION = 2
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Audit:
-    """What an audit found; made by `audit`. Printed, it is the decision with its tables.
-
-    Parameters
-    ----------
-    metrics : MetricTable
-        Performance overall and by group, and differences between the groups, with intervals:
-        ``audit.metrics["auc", "z=1"]``, ``audit.metrics["demographic_parity_difference"]``.
-    calibration : Calibration
-        Mean scores and shares of positive labels, overall and by group.
-    causal : CausalAudit or None
-        Effects of z on labels and scores, the direct effect left, and whether the data can tell.
-    missing : str or None
-        Why there is no causal part.
-    comparison : Comparison or None
-        The model compared with the baseline, if there is one.
-    n_rows : tuple of int
-        Rows with z=0 and with z=1.
-    levels, classes : tuple of str
-        What z = 0 and z = 1, and what y = 0 and y = 1 stand for.
-    sensitive_name : str or None
-        Name of the sensitive column.
-    settings : mapping
-        How the audit was made.
-    training_rows : TrainingRows or None
-        How many of the rows the model was trained on; None where the model was not given.
-    about : mapping
-        What was audited, in words, such as the file and the model; a report begins with it.
-    """
-
-    metrics: MetricTable
-    calibration: Calibration
-    causal: CausalAudit | None
-    missing: str | None
-    comparison: Comparison | None
-    n_rows: tuple[int, int]
-    levels: tuple[str, ...]
-    classes: tuple[str, ...]
-    sensitive_name: str | None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    training_rows: TrainingRows | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        """Thresholds of the decisions."""
-        return tuple(self.settings["thresholds"])
-
-    @property
-    def decision(self) -> Decision:
-        """What is claimed of the direct effect in the scores, and on what it rests."""
-        return decide(_evidence(self))
-
-    @property
-    def verdict(self) -> str:
-        """The decision in one paragraph, and what else a reader must know."""
-        return " ".join([self.decision.text, *_notes(self)])
-
-    @property
-    def performance(self) -> Table:
-        """The metrics of all rows and of each group."""
-        return self._part(PLACES)
-
-    @property
-    def groups(self) -> Table:
-        """The metrics that compare the groups."""
-        return self._part((BETWEEN,))
-
-    def _part(self, places: tuple[str, ...]) -> Table:
-        entries = {k: v for k, v in self.metrics.entries.items() if k.group in places}
-        return MetricTable(entries=entries, levels=self.levels).table
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per metric, group and threshold."""
-        return self.metrics.to_frame(backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything by name, ready for JSON; None where a number is unknown."""
-        found = {
-            "schema_version": SCHEMA_VERSION,
-            "verdict": self.verdict,
-            "decision": self.decision.to_dict(),
-            "facts": list(facts(self)),
-            "about": self.about,
-            "rows": dict(zip(PLACES[1:], self.n_rows, strict=True)),
-            "sensitive": {"name": self.sensitive_name, "levels": self.levels},
-            "classes": self.classes,
-            "metrics": self.metrics.to_records(),
-            "calibration": self.calibration.table.to_records(),
-            "causal": self.causal and self.causal.to_dict(),
-            "missing": self.missing,
-            "training_rows": self.training_rows and vars(self.training_rows),
-            "comparison": self.comparison and self.comparison.to_dict(),
-            "settings": self.settings,
-        }
-        return dict(plain(found))
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def to_text(self) -> str:
-        """Return the decision and the tables for a terminal."""
-        from .text import audit_lines
-
-        return "\n".join(audit_lines(self))
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the selection rates of the groups by threshold; return the Axes."""
-        from .plots import plot_groups
-
-        return plot_groups(self, ax)
-
-    def to_html(self) -> str:
-        """Return verdict, charts and tables as a page of HTML that opens without the network.
-
-        `write_audit_report` makes the whole report.
-        """
-        return page(self._heading(), self._repr_html_())
-
-    def _heading(self) -> str:
-        from .text import audit_lines
-
-        return next(audit_lines(self))
-
-    def _repr_html_(self) -> str:
-        return audit_html(self, self._heading())
-
-    def __repr__(self) -> str:
-        return self.to_text()
+from .audit_result import Audit
+from .causal import causal_audit, share_intervals, why_no_effects
+from .comparisons import comparison
+from .inputs import MARGIN, Numbers, Settings, check_rows, name_favourable, name_of
+from .number_audits import NumberAudit, judge_numbers
+from .tables import measure_model
+from .training_rows import check_training_rows
 
 
 def audit(
@@ -166,6 +25,9 @@ def audit(
     y_pred: Any,
     *,
     sensitive_features: Any,
+    loss: str | None = None,
+    power: float = 1.5,
+    exposure: Any = None,
     X: Any = None,
     model: Any = None,
     allow_training_rows: bool = False,
@@ -195,8 +57,11 @@ def audit(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> Audit:
+) -> Audit | NumberAudit:
     """Judge any model by its scores: how good, how they treat two groups, and what z does to them.
+
+    With ``loss=`` they are predictions of counts, amounts or other numbers, which have no
+    thresholds: a price is not a decision.
 
     The decision is about the direct effect in the scores: what of the difference of the groups'
     mean scores neither X nor the sharpness of the scores explains, on the scale of the labels. It
@@ -207,11 +72,20 @@ def audit(
     Parameters
     ----------
     y_true : column of length n
-        Labels of two classes; the second in sorted order is the positive one.
+        Labels of two classes; the second in sorted order is the positive one. Of numbers the totals
+        of each row's exposure; rates where there is none.
     y_pred : column of length n
-        p, the model's probability of the positive class.
+        p, the model's probability of the positive class; of numbers the mean, per unit of exposure
+        where there is one.
     sensitive_features : column of length n
         z, with two levels.
+    loss : {"squared_error", "poisson", "gamma", "tweedie"}, optional
+        What numbers ``y_true`` holds: any numbers, counts, positive amounts, or totals that may be
+        zero. By default it holds labels.
+    power : float, default=1.5
+        The power of ``loss="tweedie"``, above 1 and below 2.
+    exposure : column of positive numbers, optional
+        Of numbers: rates are y per unit of it, and rows weigh by it in every figure.
     X : frame or array, optional
         Covariates, z not among them. Without it there is no causal part.
     model : fitted estimator or SavedModel, optional
@@ -228,7 +102,8 @@ def audit(
         The label that is good for a person, one of the two. Until it is stated, texts say only who
         scores higher.
     margin : float, default=0.02
-        A direct effect is called small only if its 90% interval lies within ±margin.
+        A direct effect is called small only if its 90% interval lies within ±margin. Of numbers it
+        is a share of their mean, or for ``loss="squared_error"`` of their standard deviation.
     about : mapping of str to str, optional
         What was audited, such as ``{"file": "spring.csv", "model": "loans 7"}``, for the report.
     baseline : column of length n, optional
@@ -244,7 +119,7 @@ def audit(
     confidence : float, default=0.95
         Share of intervals that should hold the truth.
     calibration_bins : int, default=10
-        Number of bins of the calibration.
+        Number of bins of the calibration; of numbers they have equal weight.
     calibration_strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width or with as many rows each, as in scikit-learn's `calibration_curve`.
     propensity_model, outcome_model, score_model : scikit-learn model or list of them, optional
@@ -273,7 +148,8 @@ def audit(
 
     Returns
     -------
-    Audit
+    Audit or NumberAudit
+        The latter with ``loss=``. Its metrics are deviance, D², Gini and actual over expected.
 
     Examples
     --------
@@ -288,7 +164,23 @@ def audit(
     True
     >>> audit(y, p, sensitive_features=z, n_bootstrap=0).missing.split(":")[0]
     'X was not given'
+
+    Claims, with the time insured:
+
+    >>> from unsway import make_world
+    >>> people = make_world("claims", 2000, random_state=0)
+    >>> found = audit(
+    ...     people.y,
+    ...     people.fair_score,
+    ...     sensitive_features=people.z,
+    ...     loss="poisson",
+    ...     exposure=people.exposure,
+    ...     n_bootstrap=0,
+    ... )
+    >>> found.unit, bool(found.metrics["actual_over_expected", "z=1"].estimate > 1)
+    ('y per unit of exposure', True)
     """
+    numbers = Numbers.check(loss, power, exposure)
     settings = Settings.check(
         threshold,
         calibration_bins=calibration_bins,
@@ -311,30 +203,48 @@ def audit(
         },
     )
     given = {"y_pred": y_pred, **({} if baseline is None else {"baseline": baseline})}
-    rows, scores = check_rows(y_true, given, sensitive_features, X, sample_weight, groups, cluster)
-    settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
+    columns = sensitive_features, X, sample_weight, groups, cluster
+    rows, scores = check_rows(y_true, given, *columns, numbers=numbers)
     trained = None
     if model is not None and X is not None:
         trained = check_training_rows(model, X, allowed=allow_training_rows)
-    missing, causal = why_no_effects(rows, cv), None
-    if missing is None:
-        degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
-        causal = causal_audit(rows, scores, settings, score_model=score_model, degrees=degrees)
-    found = _judge(rows, scores, settings, causal, missing, progress)
+    degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
+    found: Audit | NumberAudit
+    if numbers is None:
+        settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
+        found = _judge_labels(rows, scores, settings, progress, score_model, degrees)
+    else:
+        _refuse_for_numbers(threshold=threshold, selection_rate=selection_rate,
+                            favourable=favourable, score_model=score_model, **degrees,
+                            calibration_strategy=calibration_strategy)  # fmt: skip
+        found = judge_numbers(rows, scores, settings, target=name_of(y_true), progress=progress)
     return replace(found, training_rows=trained, about=dict(about or {}))
 
 
-def _judge(
+def _refuse_for_numbers(**given: Any) -> None:
+    """Raise if an option was given that predictions of numbers do not have."""
+    usual = signature(audit).parameters
+    for name, value in given.items():
+        if value is not usual[name].default and value != usual[name].default:
+            raise ValueError(
+                f"{name} is for scores of a label; predictions of numbers, with loss=, have none"
+            )
+
+
+def _judge_labels(
     rows: Rows,
     scores: Mapping[str, Floats],
     settings: Settings,
-    causal: CausalAudit | None,
-    missing: str | None,
     progress: Progress | None,
+    score_model: Any,
+    degrees: Mapping[str, int],
 ) -> Audit:
     """Measure the model, and the baseline if there is one."""
     from .. import __version__
 
+    missing, causal = why_no_effects(rows, settings.effects["cv"]), None
+    if missing is None:
+        causal = causal_audit(rows, scores, settings, score_model=score_model, degrees=degrees)
     model, compared = measure_model(scores["y_pred"], rows, settings, progress), None
     model = share_intervals(model, causal, judged=True)
     if "baseline" in scores:
@@ -367,33 +277,3 @@ def _judge(
             **({} if rows.clusters is None else {"clusters": int(rows.clusters.max()) + 1}),
         },
     )
-
-
-def _evidence(found: Audit) -> Evidence:
-    """Return what the decision on an audit rests on."""
-    causal, how = found.causal, found.settings
-    about: dict[str, Any] = {
-        "groups": name_groups(found.levels, found.sensitive_name),
-        "margin": how["margin"],
-        "scored": short(found.classes[1]),
-        "favourable": short(how["favourable"]),
-        "notes": _notes(found),
-    }
-    if causal is None:
-        unknown = dict.fromkeys(("estimate", "se", "low", "high"))
-        return Evidence(direct=unknown, why_not=found.missing or "", **about)
-    blind = None if causal.blind is None else causal.blind.pass_through
-    return Evidence(
-        **from_parts(causal.parts, causal.direct_effect_left),
-        confidence=how["confidence"],
-        blind=None if blind is None else blind.to_dict(),
-        findings=causal.verdict.to_dict()["findings"],
-        n_rows=causal.n_rows,
-        **about,
-    )
-
-
-def _notes(found: Audit) -> list[str]:
-    """Return what a reader must know of the rows."""
-    note = None if found.training_rows is None else found.training_rows.note
-    return [] if note is None else [note]

@@ -19,11 +19,12 @@ from ..grouping import Grouping
 from ..rows import Rows
 from .causal import why_no_effects
 from .evidence import Evidence, from_parts, name_groups
-from .inputs import MARGIN, Settings, check_rows, name_favourable
+from .inputs import MARGIN, Numbers, Settings, check_rows, name_favourable, name_of
 from .metrics import estimates
 from .non_inferiority import NonInferiority, check_margins, judge_margins
 from .notebook import comparison_charts
-from .number_tables import MeasuredNumbers
+from .number_tables import MeasuredNumbers, measure_numbers_of, target_units
+from .numbers import POINTS, Units
 from .tables import Measured, MetricTable, Table, measure_model, short, show, text_table
 from .verdict import Decision, decide
 
@@ -153,8 +154,9 @@ class Comparison(Tabular):
             differences = [show(each.entries[key], "+.4f") for each in self.differences.values()]
             rows.append((name, *values, *differences))
         if self.left is not None:
-            values = [f"{each.estimate:+.4f}" for each in self.left.values()]
-            differences = [show(each, "+.4f") for each in self.left_differences.values()]
+            form = "+.4f" if "auc" in known else "+.4g"
+            values = [f"{each.estimate:{form}}" for each in self.left.values()]
+            differences = [show(each, form) for each in self.left_differences.values()]
             rows.append(("direct_effect_left", *values, *differences))
         if self.decisions is not None:
             shares = (each.pass_through for each in self.decisions.values())
@@ -178,6 +180,9 @@ def compare(
     y_pred: Mapping[str, Any],
     *,
     sensitive_features: Any,
+    loss: str | None = None,
+    power: float = 1.5,
+    exposure: Any = None,
     X: Any = None,
     threshold: Any = 0.5,
     favourable: Any = None,
@@ -205,8 +210,10 @@ def compare(
     y_true : column of length n
         As in `audit`.
     y_pred : mapping of str to column
-        Each model's probabilities by its name; the first is the reference.
+        Each model's probabilities by its name, or of numbers its means; the first is the reference.
     sensitive_features, X, threshold, favourable, margin, sample_weight, cluster, groups
+        As in `audit`.
+    loss, power, exposure
         As in `audit`.
     n_bootstrap, confidence
         As in `audit`. Without resamples, only the direct effect left has intervals.
@@ -257,26 +264,43 @@ def compare(
     if len(given) < len(y_pred):
         raise ValueError("two models of y_pred have the same name as text; rename one")
     columns = sensitive_features, X, sample_weight, groups, cluster
-    rows, checked = check_rows(y_true, given, *columns)
+    numbers = Numbers.check(loss, power, exposure)
+    rows, checked = check_rows(y_true, given, *columns, numbers=numbers)
     named = dict(zip(map(str, y_pred), checked.values(), strict=True))
-    settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
-    missing, left = why_no_effects(rows, effect_options.get("cv", 5)), None
-    decisions = None
+    if numbers is None:
+        settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
+    elif threshold != 0.5 or favourable is not None:
+        raise ValueError("threshold and favourable are for scores of a label, not with loss=")
+    missing = why_no_effects(rows, effect_options.get("cv", 5))
+    left, decisions = None, None
     if missing is None:
-        chosen, scores = settings.rows_for_effects(rows, named)
-        effects = effects_of(chosen, **settings.effect_options)
-        left = {name: effects.direct_effect_left(p) for name, p in scores.items()}
-        decisions = decide_each(scores, chosen, effects, settings)
+        units = POINTS if numbers is None else target_units(rows, name_of(y_true))
+        left, decisions = _judged(rows, named, settings, units)
+    measure: Any = measure_model if numbers is None else measure_numbers_of
     measured = {
-        name: measure_model(p, rows, settings, progress if name == list(named)[-1] else None)
+        name: measure(p, rows, settings, progress if name == list(named)[-1] else None)
         for name, p in named.items()
     }
     found = comparison(measured, rows, settings, left, missing, decisions)
     return replace(found, margins=margins)
 
 
+def _judged(
+    rows: Rows, named: Mapping[str, Floats], settings: Settings, units: Units
+) -> tuple[dict[str, Estimate], dict[str, Decision]]:
+    """Return the direct effect left in each model's scores, and what is claimed of it."""
+    chosen, scores = settings.rows_for_effects(rows, named)
+    effects = effects_of(chosen, **settings.effect_options)
+    left = {name: effects.direct_effect_left(p) for name, p in scores.items()}
+    return left, decide_each(scores, chosen, effects, settings, units)
+
+
 def decide_each(
-    scores: Mapping[str, Floats], rows: Rows, effects: Effects, settings: Settings
+    scores: Mapping[str, Floats],
+    rows: Rows,
+    effects: Effects,
+    settings: Settings,
+    units: Units = POINTS,
 ) -> dict[str, Decision]:
     """Return what is claimed of the direct effect in each model's scores of the rows."""
     has_models = bool(np.isfinite(effects.nuisances.outcome).all())
@@ -292,10 +316,12 @@ def decide_each(
         "confidence": settings.confidence,
         "findings": verdict(effects.overlap, balanced).to_dict()["findings"],
         "margin": settings.margin,
-        "scored": short(rows.outcome.names[1]),
-        "favourable": short(settings.favourable),
+        "units": units,
         "n_rows": len(rows),
     }
+    if rows.outcome.is_label:
+        about["scored"] = short(rows.outcome.names[1])
+        about["favourable"] = short(settings.favourable)
     parts = {name: effects.gap_parts(p) if has_models else None for name, p in scores.items()}
     return {
         name: decide(Evidence(**from_parts(parts[name], effects.direct_effect_left(p)), **about))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -19,14 +19,16 @@ from ..checks import (
     read_column,
     read_numbers,
 )
+from ..core import Loss
 from ..effects.estimate import check_confidence, check_replicates
 from ..folds import fold_numbers, hold_out
 from ..frames import plain
 from ..grouping import Grouping
 from ..groups import Groups
-from ..outcome import Outcome
+from ..outcome import NUMBER_LOSSES, Outcome, number_loss, outcome_reader
 from ..rows import Rows
 from ..tables import row_count
+from .number_metrics import check_means
 
 #: A direct effect within this, in the unit of the scores, is small, unless another margin is given.
 MARGIN = 0.02
@@ -107,6 +109,44 @@ class Settings:
         return rows.take(kept), {name: column[kept] for name, column in scores.items()}
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Numbers:
+    """What ``y_true`` is where it holds counts or amounts.
+
+    Parameters
+    ----------
+    loss : Loss
+        What it is a target of.
+    exposure : column, optional
+        What totals are divided by.
+    """
+
+    loss: Loss
+    exposure: Any = None
+
+    @classmethod
+    def check(cls, loss: Any, power: float = 1.5, exposure: Any = None) -> Numbers | None:
+        """Return what was stated, None for labels, or say what is wrong."""
+        if loss is not None:
+            check_choice(loss, "loss", NUMBER_LOSSES)
+            return cls(loss=number_loss(loss, power), exposure=exposure)
+        outcome_reader(None, exposure=exposure)  # says that an exposure needs a loss
+        return None
+
+    def outcome(self, y_true: Any, n_rows: int) -> Outcome:
+        """Return the numbers, per unit of exposure."""
+        given = {"loss": self.loss, "exposure": self.exposure, "role": "y_true"}
+        return Outcome.numbers(y_true, n_rows, **given)
+
+    def means(self, values: Any, y: Floats, role: str) -> Floats:
+        """Return predictions, or say why they cannot be means of y."""
+        if values is None:
+            raise TypeError(f"{role} is None; give the model's predictions")
+        found = read_numbers(values, role, len(y), beside="y_true")
+        check_means(self.loss, y, found, role)
+        return found
+
+
 def check_rows(
     y_true: Any,
     scores: Mapping[str, Any],
@@ -115,16 +155,31 @@ def check_rows(
     sample_weight: Any,
     groups: Grouping | None,
     cluster: Any = None,
+    *,
+    numbers: Numbers | None = None,
 ) -> tuple[Rows, dict[str, Floats]]:
-    """Return the rows and each model's scores, or say what is wrong and where."""
+    """Return the rows and each model's scores, or say what is wrong and where.
+
+    The exposure of ``numbers`` is part of the weights.
+    """
     labels, _ = read_column(y_true, "y_true")
     n_rows = len(labels)
-    found = {role: check_scores(values, n_rows, role) for role, values in scores.items()}
+    if numbers is None:
+        found = {role: check_scores(values, n_rows, role) for role, values in scores.items()}
+        outcome = Outcome.labels(y_true, n_rows, "y_true")
+    else:
+        outcome = numbers.outcome(y_true, n_rows)
+        found = {role: numbers.means(p, outcome.values, role) for role, p in scores.items()}
     sensitive = Groups.check(sensitive_features, n_rows, groups=groups, beside="y_true")
+    if sensitive.kept is not None:
+        raise ValueError("groups leaves rows out; leave them out of every column first")
     weights = check_weights(sample_weight, n_rows, beside="y_true")
+    if outcome.exposure is not None:
+        weights = outcome.exposure if weights is None else weights * outcome.exposure
+        outcome = replace(outcome, exposure=None)
     rows = Rows(
         X=X,
-        outcome=Outcome.labels(y_true, n_rows, "y_true"),
+        outcome=outcome,
         groups=sensitive,
         weights=weights,
         clusters=read_clusters(cluster, n_rows, beside="y_true"),
@@ -176,6 +231,11 @@ def check_rates(rate: Any) -> tuple[float, ...]:
     for value in values:
         check_number(value, "selection_rate", above=0, below=1)
     return tuple(sorted({float(value) for value in values}))
+
+
+def name_of(y_true: Any) -> str:
+    """Return what a column of numbers is called; y if it has no name."""
+    return read_column(y_true, "y_true")[1] or "y"
 
 
 def name_favourable(favourable: Any, outcome: Outcome) -> str:

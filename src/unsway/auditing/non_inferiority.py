@@ -12,8 +12,8 @@ from ..effects.estimate import Estimate
 from .tables import MetricTable
 
 #: Metrics of all rows for which more is better, and for which less is.
-HIGHER_IS_BETTER = ("auc", "accuracy", "precision", "recall")
-LOWER_IS_BETTER = ("log_loss", "brier", "calibration_error")
+HIGHER_IS_BETTER = ("auc", "accuracy", "precision", "recall", "deviance_explained", "gini")
+LOWER_IS_BETTER = ("log_loss", "brier", "calibration_error", "deviance", "rmse")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from .metrics import BETWEEN, PLACES, Key
 from .numbers import number
 
 if TYPE_CHECKING:
-    from .audits import Audit
+    from .audit_result import Audit
     from .causal import CausalAudit
     from .comparisons import Comparison
 
@@ -34,10 +34,15 @@ def comparison_charts(found: Comparison) -> str:
     if found.left is not None:
         title = "Direct effect left in the scores of each model"
         parts += [heading(title), _intervals(found.left, title, "s4")]
-    for metric in ("auc", "log_loss"):
+    for metric in ("auc", "log_loss", "deviance_explained", "gini"):
+        key = Key(metric, PLACES[0])
         differences = {
-            name: each.entries[Key(metric, PLACES[0])] for name, each in found.differences.items()
+            name: each.entries[key]
+            for name, each in found.differences.items()
+            if key in each.entries
         }
+        if not differences:
+            continue
         title = f"{metric.replace('_', ' ')}, minus that of {found.reference}"
         parts += [heading(title), _intervals(differences, title, "s1")]
     return "".join(parts)

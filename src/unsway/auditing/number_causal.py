@@ -78,9 +78,9 @@ def number_causal(rows: Rows, scores: Mapping[str, Floats], settings: Settings) 
     return NumberCausal(
         labels=labels,
         ratios=if_told("ratios", labels.as_ratios, missing) if _positive(rows) else None,
-        direct_effect_left=labels.direct_effect_left(scores["model"]),
+        direct_effect_left=labels.direct_effect_left(scores["y_pred"]),
         baseline_left=None if other is None else labels.direct_effect_left(other),
-        parts=labels.gap_parts(scores["model"]),
+        parts=labels.gap_parts(scores["y_pred"]),
         balance=study.balance,
         mean_field=study.mean_field,
         verdict=study.verdict,

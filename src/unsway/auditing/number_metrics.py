@@ -17,6 +17,7 @@ from ..core import Gamma, Loss, Poisson, Tweedie
 from ..grouping import Grouping
 from ..groups import Groups
 from ..outcome import number_loss
+from ..rows import Rows
 
 
 def mean_deviance(
@@ -233,6 +234,14 @@ def check_means(loss: Loss, y: Floats, p: Floats, role: str = "y_pred") -> None:
             f"{role} has {below:,} predictions of zero or less in {len(p):,} rows; the mean of "
             f"what loss={loss.name!r} is for lies above 0"
         )
+
+
+def target_scale(rows: Rows) -> float:
+    """Return what effects on numbers are a share of: their mean, or their standard deviation."""
+    outcome = rows.outcome
+    if outcome.loss.link == "log":
+        return float(np.average(outcome.as_given(), weights=rows.weights))
+    return outcome.spread(rows.weights) * outcome.unit
 
 
 def row_deviances(loss: Loss, y: Floats, p: Floats) -> Floats:

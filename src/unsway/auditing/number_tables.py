@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Codes, Floats
+from .._typing import Floats
 from ..checks import check_integer
-from ..core import Loss
 from ..effects.estimate import Progress, bootstrap, check_confidence, check_replicates
 from ..frames import Tabular
+from ..rows import Rows
 from .group_metrics import share
 from .inputs import Settings
 from .metrics import PLACES, estimates, percentiles
-from .number_metrics import ordered_sums, read_predictions
+from .number_metrics import ordered_sums, read_predictions, target_scale
 from .number_tally import NumberSample, measure_numbers, resampled_numbers, summed, weighted_bins
-from .tables import MetricTable, Table
+from .numbers import Units, units_of
+from .tables import MetricTable, Table, short
 
 _CURVE_POINTS = 101
 
@@ -97,37 +98,37 @@ class MeasuredNumbers:
     replicates: Floats = field(repr=False)
 
 
-def measure_number_model(
-    p: Floats,
-    y: Floats,
-    codes: Codes,
-    settings: Settings,
-    *,
-    loss: Loss,
-    weights: Floats | None,
-    levels: tuple[str, ...],
-    progress: Progress | None = None,
-    clusters: NDArray[np.intp] | None = None,
+def target_units(rows: Rows, target: str = "y") -> Units:
+    """Return the units of effects on the numbers of these rows."""
+    per = rows.outcome.per
+    name = short(f"{target} per {per}" if per else target, 60)
+    return units_of(rows.outcome.loss.name, name, target_scale(rows))
+
+
+def measure_numbers_of(
+    p: Floats, rows: Rows, settings: Settings, progress: Progress | None = None
 ) -> MeasuredNumbers:
     """Measure predictions on all rows, and again on each resample within the groups.
 
     Resamples are of clusters where rows belong to some.
     """
+    y, weights, levels = rows.y, rows.weights, rows.groups.names
     sample = NumberSample.of(
-        y, p, codes, loss=loss, weights=weights, n_bins=settings.calibration_bins
-    )
+        y, p, rows.groups.codes, loss=rows.outcome.loss, weights=weights,
+        n_bins=settings.calibration_bins,
+    )  # fmt: skip
     tally = sample.tally()
     values, n_means = measure_numbers(tally), len(PLACES) * sample.n_bins
     replicates = np.empty((0, len(values) + n_means))
     if settings.n_bootstrap:
         replicates = bootstrap(
             partial(resampled_numbers, sample),
-            codes.astype(np.float64),
+            rows.z,
             settings.n_bootstrap,
             seed=settings.random_state,
             n_jobs=settings.n_jobs,
             progress=progress,
-            clusters=clusters,
+            clusters=rows.clusters,
         )
     means, level = replicates[:, len(values) :], settings.confidence
     ends = [percentiles(column, level) for column in means.T]

@@ -17,7 +17,7 @@ from .metrics import PLACES
 from .tables import short
 
 if TYPE_CHECKING:
-    from .audits import Audit
+    from .audit_result import Audit
     from .causal import CausalAudit
     from .group_curves import GroupCurves
     from .impact import AdverseImpact

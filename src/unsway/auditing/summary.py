@@ -12,7 +12,7 @@ from .tables import short
 
 if TYPE_CHECKING:
     from ..effects import Estimate
-    from .audits import Audit
+    from .audit_result import Audit
     from .selections import Selections
 
 

@@ -12,7 +12,7 @@ from .summary import facts
 from .tables import short, show, text_table
 
 if TYPE_CHECKING:
-    from .audits import Audit
+    from .audit_result import Audit
     from .causal import CausalAudit
     from .selections import Selections
     from .verdict import Decision

@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from .._typing import Floats
-from ..auditing.audits import Audit, audit
+from ..auditing.audit_result import Audit
+from ..auditing.audits import audit
 from ..auditing.level_audit import LevelAudit, audit_levels
 from ..auditing.number_audits import NumberAudit
 from ..auditing.training_rows import TrainingRows, check_training_rows
@@ -191,6 +192,7 @@ def judge(
         favourable=good,
         **settings,
     )
+    assert isinstance(found, Audit)  # noqa: S101  # no loss was given
     said = {} if good is None else {"favourable": classes[good]}
     return replace(found, classes=classes, settings={**found.settings, **said})
 

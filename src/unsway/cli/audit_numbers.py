@@ -28,7 +28,7 @@ def judge_predictions(
                 f"--{name.replace('_', '-')} is for scores of a label; predictions of numbers have "
                 "no decisions"
             )
-    predictions = dict(zip(("model", "baseline"), columns, strict=False))
+    predictions = dict(zip(("y_pred", "baseline"), columns, strict=False))
     repeats = {"repeats": given.pop("repeats", 1)}
     settings = number_settings(effects=repeats, calibration_bins=10, **given)
     return judge_numbers(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ..auditing.audits import Audit
+from ..auditing.audit_result import Audit
 from ..auditing.numbers import points, signed
 from ..effects import Estimate, GapParts
 from .audit import Source, judge, judge_levels, read_rows

@@ -144,7 +144,8 @@ def waterfall(rows: Rows, start: int | None = None, *, units: Units = POINTS) ->
         y=alt.Y("part:N", sort=None, title=None, axis=_names(split=True)),
         tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()],
     )
-    reach = _reach(rows, ("begin", "end"), zero=True, margin=0.22)
+    room = 0.22 if units == POINTS else 0.35  # for the labels, which are longer
+    reach = _reach(rows, ("begin", "end"), zero=True, margin=room)
     kinds = _unique(rows, "kind")
     colour = _colour("kind", kinds, [KINDS[kind] for kind in kinds])
     begin, end = (_difference(alt.X, field, reach, units) for field in ("begin", "end"))

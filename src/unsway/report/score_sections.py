@@ -39,6 +39,8 @@ KEY = (
     *(DIRECT, "pass_through", "score_gap", "selection_rate_difference"),
     *("accuracy", "deviance_explained", "gini", "actual_over_expected"),
 )
+#: So many of them at most.
+MOST_NUMBERS = 5
 #: Measures of the table by group that are not drawn; the others lie in [0, 1].
 NOT_DRAWN = ("log_loss", "brier", "calibration_error")
 #: Measures by group.
@@ -102,8 +104,14 @@ def basis_of(views: AnyViews) -> Text | Checks:
 
 def key_numbers(views: AnyViews, below: Mapping[str, str] | None = None) -> list[KeyNumber]:
     """Return the few numbers at the head of the page, with a line below or with their intervals."""
-    known = [each for each in KEY if views.first.metric(each)["estimate"] is not None]
-    return [_key_number(views, name, (below or {}).get(name)) for name in known]
+    known = [each for each in KEY if _is_told(each, views.first.metric(each))]
+    return [_key_number(views, name, (below or {}).get(name)) for name in known[:MOST_NUMBERS]]
+
+
+def _is_told(name: str, found: Mapping[str, Any]) -> bool:
+    """Return whether a measure is known; a share that the data do not bound is not."""
+    bounded = name != "pass_through" or {found["low"], found["high"]} != {None}
+    return found["estimate"] is not None and bounded
 
 
 def _key_number(views: AnyViews, name: str, below: str | None) -> KeyNumber:

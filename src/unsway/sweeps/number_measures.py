@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..auditing.metrics import BETWEEN, Key
-from ..auditing.number_metrics import check_means
+from ..auditing.number_metrics import check_means, target_scale
 from ..auditing.number_tally import NumberSample, measure_numbers
 from ..rows import Rows
 
@@ -58,20 +58,13 @@ def describe_numbers(rows: Rows) -> dict[str, Any]:
         "per": rows.outcome.per,
         "exposure": len(rows) if rows.weights is None else float(rows.weights.sum()),
         "mean_outcome": float(np.average(y, weights=weights)),
-        "scale": scale_of(rows, y),
+        "scale": target_scale(rows),
     }
     means = rows.means_by_level(y)
     if not rows.groups.two:
         return {**about, "outcome_spread": float(np.ptp(means))}
     share = float(np.average(rows.z, weights=weights))
     return {**about, "share_z1": share, "outcome_gap": float(means[1] - means[0])}
-
-
-def scale_of(rows: Rows, y: Floats) -> float:
-    """Return what effects on numbers are a share of: their mean, or their standard deviation."""
-    if rows.outcome.loss.link == "log":
-        return float(np.average(y, weights=rows.weights))
-    return rows.outcome.spread(rows.weights) * rows.outcome.unit
 
 
 def numbers_of(rows: Rows) -> Floats:
