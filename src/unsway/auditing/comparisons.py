@@ -272,10 +272,8 @@ def compare(
     elif threshold != 0.5 or favourable is not None:
         raise ValueError("threshold and favourable are for scores of a label, not with loss=")
     missing = why_no_effects(rows, effect_options.get("cv", 5))
-    left, decisions = None, None
-    if missing is None:
-        units = POINTS if numbers is None else target_units(rows, name_of(y_true))
-        left, decisions = _judged(rows, named, settings, units)
+    units = POINTS if numbers is None else target_units(rows, name_of(y_true))
+    left, decisions = (None, None) if missing else _judged(rows, named, settings, units)
     measure: Any = measure_model if numbers is None else measure_numbers_of
     measured = {
         name: measure(p, rows, settings, progress if name == list(named)[-1] else None)
