@@ -22,7 +22,7 @@ PAGES = [
 #: A high score may be a loan or a suspicion of fraud: the library does not know whom it favours
 #: until the favourable label is stated. One function words it then; tests/auditing/test_verdict.py
 #: checks that it is silent otherwise.
-WORDED_IN = ("words.py", "_whom")
+WORDED_IN = ("verdict_sentences.py", "_whom")
 VALUE_WORDS = re.compile(
     r"favou?rs?\b|favou?red|in favou?r of|advantag|benefit|privileged|\bleans|better off|worse off",
     re.IGNORECASE,

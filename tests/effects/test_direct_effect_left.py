@@ -10,8 +10,9 @@ from contracts import assert_close, make_people
 from sklearn.linear_model import LogisticRegression
 
 from unsway.datasets import synthetic, worlds
+from unsway.effects.direct_effect_left import direct_effect_left
 from unsway.effects.estimate import resample
-from unsway.effects.estimation import METHODS, direct_effect_left, estimate_effects
+from unsway.effects.estimation import METHODS, estimate_effects
 
 PEOPLE = make_people(300)
 OPTIONS = {"propensity_model": LogisticRegression(), "outcome_model": LogisticRegression(), "cv": 2}

@@ -1,7 +1,7 @@
 """The decision on the direct effect in scores; no other place decides it.
 
-Its sentences are those of `unsway.auditing.words`. Whether the data allow an estimate at all is the
-verdict of `unsway.effects.verdict`.
+Its sentences are those of `unsway.auditing.verdict_sentences`. Whether the data allow an estimate at
+all is the verdict of `unsway.effects.verdict`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
 from ..frames import plain
-from . import words
+from . import verdict_sentences as sentences
 from .evidence import CLAIM, EQUIVALENCE, Evidence, State
 
 #: How a decision or a check stands, as a page colours it.
@@ -109,10 +109,10 @@ def decide(evidence: Evidence) -> Decision:
     ends = evidence.interval(CLAIM) if judged else (None, None)
     return Decision(
         state=state,
-        headline=words.headline(state, evidence),
-        sentences=tuple(words.sentences(state, evidence)),
-        basis=tuple(words.basis(evidence)) if judged else tuple(evidence.notes),
-        next_steps=tuple(words.next_steps(state, evidence)),
+        headline=sentences.headline(state, evidence),
+        sentences=tuple(sentences.sentences(state, evidence)),
+        basis=tuple(sentences.basis(evidence)) if judged else tuple(evidence.notes),
+        next_steps=tuple(sentences.next_steps(state, evidence)),
         direct={
             "estimate": evidence.direct["estimate"],
             "se": evidence.direct.get("se"),

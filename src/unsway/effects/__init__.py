@@ -3,8 +3,9 @@
 from .balance import Balance, balance
 from .confounding import e_value, robustness_value
 from .curve import CURVES, EffectCurve, effect_curve
+from .direct_effect_left import direct_effect_left
 from .estimate import Estimate
-from .estimation import INTERVALS, METHODS, direct_effect_left, estimate_effects
+from .estimation import INTERVALS, METHODS, estimate_effects
 from .fitting import HERE, Fitting
 from .gap_parts import PARTS, GapParts, ScoreCalibration
 from .influence import MEANINGS
