@@ -114,7 +114,7 @@ def carriers(files: dict[str, str]) -> list[str]:
     found = []
     for each in classes(files):
         fields = [n for n in each.body if isinstance(n, ast.AnnAssign)]
-        held = {ast.unparse(n.target) for n in fields if not ast.unparse(n.annotation)[:3] == "str"}
+        held = {ast.unparse(n.target) for n in fields if ast.unparse(n.annotation)[:3] != "str"}
         if all(held & kind for kind in ROLES):
             found.append(each.name)
     return found

@@ -1,7 +1,7 @@
 """The decision on the direct effect in scores; no other place decides it.
 
-Its sentences are those of `unsway.auditing.verdict_sentences`. Whether the data allow an estimate at
-all is the verdict of `unsway.effects.verdict`.
+Its sentences are those of `unsway.auditing.verdict_sentences`. Whether the data allow an estimate
+at all is the verdict of `unsway.effects.verdict`.
 """
 
 from __future__ import annotations
