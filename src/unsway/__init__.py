@@ -60,6 +60,7 @@ _HOMES = {
     "direct_effect_left": "effects",
     "effect_curve": "effects",
     "estimate_effects": "effects",
+    "estimate_effects_parquet": "models.parquet_effects",
     "fit_surrogate": "effects",
     "mean_field": "effects",
     "overlap": "effects",

@@ -19,6 +19,7 @@ from ..effects.study import Study, effects_of
 from ..files import write_atomically
 from ..frames import plain
 from ..models.folder import TrainingRoles
+from ..models.parquet_effects import EffectSettings, study_files
 from ..paper.plots import to_bytes
 from ..rows import Rows
 from .console import Steps, note, one_line, say, show_table, steps
@@ -26,6 +27,7 @@ from .covariates import describe_columns, show_columns
 from .flags import read_rows, take_roles
 from .options import PICTURES, RoleFlags
 from .outputs import check_installed, places
+from .parquet import check_parquet, rows_of_files
 from .table_files import refuse_row_names
 
 _ENDS = ("estimate", "se", "low", "high")
@@ -36,7 +38,8 @@ WORST_COLUMNS, FOREST_WIDTH = 5, 56
 
 def effects(
     file: Path, flags: RoleFlags, interval: str | None, bootstrap: int | None,
-    json_file: Path | None, plots: Path | None, quiet: bool, **settings: Any,
+    json_file: Path | None, plots: Path | None, quiet: bool, low_memory: bool = False,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Estimate what the sensitive column of a CSV or Parquet FILE does to the target.
 
@@ -52,18 +55,24 @@ def effects(
         check_installed(["matplotlib"], "plot")
     paths = [plots / f"{name}.{kind}" for name in PICTURES for kind in KINDS] if plots else []
     paths += [json_file] if json_file else []
+    if low_memory:
+        in_files = settings_of_files(file, flags, settings)
     with (
         places(paths, file),
         steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress,
     ):
-        rows, roles = take_roles(read_rows(file, flags), flags, numeric_target=True)
-        refuse_row_names(rows.X)
-        show_columns(rows.X, quiet=quiet)
-        progress.next("Fitting models")
-        found = study(rows, settings, progress)
+        if low_memory:
+            found, roles = study_of_files(file, flags, in_files, progress)
+            facts: dict[str, Any] = {"file": file.name, **asdict(roles)}
+        else:
+            rows, roles = take_roles(read_rows(file, flags), flags, numeric_target=True)
+            refuse_row_names(rows.X)
+            show_columns(rows.X, quiet=quiet)
+            progress.next("Fitting models")
+            found = study(rows, settings, progress)
+            facts = {"file": file.name, **asdict(roles), "columns": describe_columns(rows.X)}
         files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
         if json_file:
-            facts = {"file": file.name, **asdict(roles), "columns": describe_columns(rows.X)}
             files[json_file] = to_json(found, facts)
         progress.advance()
         for path, content in files.items():
@@ -80,7 +89,46 @@ def study(rows: Rows, settings: Mapping[str, Any], progress: Steps) -> Study:
         rows, progress=lambda *_: progress.next("Refitting on resampled rows"), **settings
     )
     progress.next("Checking what the data can tell")
-    found = Study.of(rows, effects)
+    return _noted(Study.of(rows, effects))
+
+
+def settings_of_files(file: Path, flags: RoleFlags, given: Mapping[str, Any]) -> EffectSettings:
+    """Return how effects on files are estimated, or say which flag they do not know."""
+    others = {
+        "--method": given["method"] != "doubly_robust",
+        "--interval bootstrap": given["interval"] != "influence",
+        "--repeats": given["repeats"] > 1,
+        "--cluster": flags.cluster is not None,
+        "--loss": flags.loss is not None,
+    }
+    wrong = next((flag for flag, stated in others.items() if stated), None)
+    if wrong is not None:
+        raise click.UsageError(f"--low-memory estimates without {wrong}; leave one of them out")
+    check_parquet(file)
+    names = ("cv", "confidence", "allow_separation", "random_state")
+    jobs = given["n_jobs"]
+    return EffectSettings(
+        **{name: given[name] for name in names}, n_jobs=None if jobs == -1 else jobs
+    )
+
+
+def study_of_files(
+    file: Path, flags: RoleFlags, settings: EffectSettings, progress: Steps
+) -> tuple[Study, TrainingRoles]:
+    """Return effects and diagnostics of rows that stay in their files, and the roles."""
+    files, rows, roles = rows_of_files(file, flags)
+    progress.next("Fitting models on a sample, and predicting every row")
+    found = study_files(files, rows, settings)
+    levels = rows.groups.names
+    effects = replace(
+        found.effects, levels=levels, overlap=replace(found.effects.overlap, levels=levels)
+    )
+    progress.next("Checking what the data can tell")
+    return _noted(replace(found, effects=effects)), roles
+
+
+def _noted(found: Study) -> Study:
+    """Say what these rows did not let be computed."""
     for what, why in found.missing.items():
         note(f"no {what}: {why}")
     return found

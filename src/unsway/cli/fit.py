@@ -28,14 +28,12 @@ from ..criteria import (
     choose_strength,
 )
 from ..effects import Propensity
-from ..extras import load
 from ..groups import find_copies, level_extremes
 from ..models.boosting import check_booster, nuisance_fitting
 from ..models.external import check_low_memory, fit_rows, predict_rows
 from ..models.features import Feature, features_of_table, one_hot
 from ..models.folder import TrainingRoles, check_model_folder, save_model
 from ..models.logistic import check_regression
-from ..models.parquet import ParquetRows, column_names
 from ..models.regression import scores_of
 from ..models.training import fit_for, fit_held_out, hold_out_rows, in_training_units
 from ..rows import Rows
@@ -50,10 +48,11 @@ from .fit_numbers import (
     number_names,
 )
 from .fit_test import check_test, show_test
-from .flags import Coded, code_column, code_roles, find_columns, read_rows, take_roles
+from .flags import read_rows, take_roles
 from .number_target import check_loss_flags
 from .options import RoleFlags
-from .table_files import refuse_many_levels, refuse_row_names
+from .parquet import check_parquet, rows_of_files
+from .table_files import refuse_row_names
 
 #: Engine → its classifier.
 ENGINES: dict[str, Any] = {
@@ -188,8 +187,6 @@ def train_from_files(file: Path, flags: RoleFlags, classifier: Any, progress: St
     progress.next("Estimating what the sensitive attribute does")
     classifier.callback = _on_step(progress)
     files, rows, roles = rows_of_files(file, flags)
-    levels = files.engine_table().levels
-    refuse_many_levels({name: len(each) for name, each in levels.items()}, files.n_rows)
     coded = replace(
         rows,
         outcome=replace(rows.outcome, classes=np.array([0, 1])),
@@ -209,28 +206,8 @@ def check_files(engine: str, file: Path, classifier: Any) -> None:
         raise click.UsageError("--low-memory trains on labels, not with --loss")
     if engine != "xgboost":
         raise click.UsageError(f"--low-memory trains with --engine xgboost, not with {engine}")
-    if file.suffix.lower() == ".csv":
-        raise ValueError(f"{file}: --low-memory reads Parquet; write the table as .parquet first")
+    check_parquet(file)
     check_low_memory(classifier, 1)
-
-
-def rows_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Rows, TrainingRoles]:
-    """Return the files of the covariates, and rows and roles as `take_roles` returns them.
-
-    Only the levels of a label or a sensitive attribute are held as text, the rows as codes.
-    """
-    flags, level = find_columns(flags, column_names(file))
-    files = ParquetRows.of(file, leave_out=flags.columns)
-
-    def read(name: str, flag: str) -> Coded:
-        codes, found = files.coded(name)
-        few = load("pyarrow", "cli").table({name: found.tolist()})
-        levels, positions = code_column(few, name, flag)
-        return levels, positions.astype(np.int16)[codes]
-
-    outcome, groups, roles = code_roles(flags, level, read, numeric_target=False)
-    weights = None if flags.weights is None else files.weights(flags.weights)
-    return files, Rows(X=None, outcome=outcome, groups=groups, weights=weights), roles
 
 
 def _parts(held: Mask) -> dict[str, Index]:

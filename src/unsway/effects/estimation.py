@@ -202,6 +202,21 @@ def estimate_effects(
     return replace(found, settings={**found.settings, **facts})
 
 
+def effects_of_predictions(rows: Rows, nuisances: Nuisances, **how: Any) -> Effects:
+    """Return the doubly robust effects of rows of two levels whose nuisances are known.
+
+    The rows need no covariates, and so may be more than fit in memory with them. ``how`` are
+    ``cv``, ``clip``, ``confidence``, ``max_extreme_share``, ``keep_rows`` and ``random_state``, as
+    in `estimate_effects`.
+    """
+    check_confidence(how["confidence"])
+    given: dict[str, Any] = {"method": "doubly_robust", "interval": "influence", "repeats": 1}
+    given |= {"n_bootstrap": 0, "n_jobs": None, "progress": None, "nuisances": nuisances, **how}
+    found = _of_two(rows, partial(doubly_robust, models_known=False), **given)
+    loss = rows.outcome.loss.name if rows.outcome.loss.link == "log" else None
+    return replace(found, settings={**found.settings, **_facts(rows, nuisances, loss, 1)})
+
+
 def _of_two(
     rows: Rows, estimator: Estimator, *, nuisances: Nuisances | None, method: str, cv: int,
     repeats: int, clip: float, interval: str, n_bootstrap: int, confidence: float,

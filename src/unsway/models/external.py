@@ -7,7 +7,7 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -192,26 +192,42 @@ def _bring_to_units(model: Any, files: ParquetRows, everything: Part) -> None:
 def _survey(
     files: ParquetRows, rows: Rows, shares: tuple[float, float], model: Model
 ) -> tuple[Mask, Mask]:
-    """Read every row once: draw a hold-out and a sample, and refuse a column that is a copy of z.
+    """Read every row once: draw a hold-out and a sample, and keep the fingerprint of the rows."""
+    kept, seed = KeptKeys(), 2 * model.random_state
+    masks = draw_rows(files, model.table_, rows, shares, seed, see=kept.see)
+    model.training_rows_ = RowFingerprint.of_keys(kept)
+    return masks[0], masks[1]
 
-    A row is drawn by its values, not by its position: equal rows are drawn together.
+
+def draw_rows(
+    files: ParquetRows,
+    table: EngineTable,
+    rows: Rows,
+    shares: Sequence[float],
+    seed: int,
+    *,
+    see: Callable[[Any], object] | None = None,
+) -> Sequence[Mask]:
+    """Read every row once and draw shares of them; refuse a column that is a copy of z.
+
+    A row is drawn by its values, not by its position: equal rows are drawn together. ``see`` is
+    shown each batch.
     """
-    masks = np.zeros((2, files.n_rows), dtype=bool)
+    masks = np.zeros((len(shares), files.n_rows), dtype=bool)
     codes, n_levels = rows.groups.codes, len(rows.groups.levels)
-    extremes, kept = np.full((n_levels, 2, len(files.names)), -np.inf), KeptKeys()
+    extremes = np.full((n_levels, 2, len(files.names)), -np.inf)
     for span, batch in files.batches():
-        kept.see(batch)
-        matrix = files.matrix(model.table_, batch)
+        if see is not None:
+            see(batch)
+        matrix = files.matrix(table, batch)
         np.maximum(extremes, level_extremes(matrix, codes[span], n_levels), out=extremes)
         whole = np.column_stack([matrix, rows.y[span], codes[span]])
         for number, share in enumerate(shares):
-            keys = row_keys(whole, 2 * model.random_state + number)
-            masks[number, span] = uniforms(keys) < share
-    model.training_rows_ = RowFingerprint.of_keys(kept)
+            masks[number, span] = uniforms(row_keys(whole, seed + number)) < share
     copies = find_copies(extremes)
     if len(copies):
         refuse_copy(files.names[copies[0]])
-    return masks[0], masks[1]
+    return list(masks)
 
 
 def _criterion_at(

@@ -43,6 +43,12 @@ def parse_method(text: str) -> str:
 @options.json_file
 @click.option("--plots", type=options.NEW_FOLDER, metavar="DIR",
               help=f"Write pictures there: {', '.join(PICTURES)}, as SVG and PNG.")  # fmt: skip
+@click.option(
+    "--low-memory",
+    is_flag=True,
+    help="Read a Parquet FILE, or a folder of them, without holding its rows; XGBoost's models are "
+    "trained on a sample of 1,000,000.",
+)
 @options.quiet
 def effects(**given: Any) -> None:
     """Estimate what the sensitive column of a CSV or Parquet FILE does to the target.

@@ -1,0 +1,42 @@
+"""Rows of Parquet files that stay in their files: ``--low-memory``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..extras import load
+from ..models.folder import TrainingRoles
+from ..models.parquet import ParquetRows, column_names
+from ..rows import Rows
+from .flags import Coded, code_column, code_roles, find_columns
+from .options import RoleFlags
+from .table_files import refuse_many_levels
+
+
+def check_parquet(file: Path) -> None:
+    """Refuse a file that is read whole."""
+    if file.suffix.lower() == ".csv":
+        raise ValueError(f"{file}: --low-memory reads Parquet; write the table as .parquet first")
+
+
+def rows_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Rows, TrainingRoles]:
+    """Return the files of the covariates, and rows and roles as `take_roles` returns them.
+
+    Only the levels of a label or a sensitive attribute are held as text, the rows as codes.
+    """
+    flags, level = find_columns(flags, column_names(file))
+    files = ParquetRows.of(file, leave_out=flags.columns)
+    levels = files.engine_table().levels
+    refuse_many_levels({name: len(each) for name, each in levels.items()}, files.n_rows)
+
+    def read(name: str, flag: str) -> Coded:
+        codes, found = files.coded(name)
+        few = load("pyarrow", "cli").table({name: found.tolist()})
+        levels, positions = code_column(few, name, flag)
+        return levels, positions.astype(np.int16)[codes]
+
+    outcome, groups, roles = code_roles(flags, level, read, numeric_target=False)
+    weights = None if flags.weights is None else files.weights(flags.weights)
+    return files, Rows(X=None, outcome=outcome, groups=groups, weights=weights), roles
