@@ -15,7 +15,8 @@ import numpy as np
 from .._typing import Floats, Index
 from ..checks import check_integer
 from ..effects import CrossFit, Effects, Nuisances
-from ..effects.estimation import check_clusters, effects_of_predictions
+from ..effects.estimation import effects_of_predictions
+from ..effects.estimation_input import check_clusters
 from ..effects.overlap import MAX_EXTREME_SHARE
 from ..effects.study import Study
 from ..effects.verdict import verdict
