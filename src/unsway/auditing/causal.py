@@ -233,11 +233,19 @@ def causal_audit(
         verdict=study.verdict,
         n_rows=len(rows),
         n_rows_given=n_given,
-        notes=tuple(
-            f"No {'curve of the labels' if part == 'curve' else part}: {why}."
-            for part, why in {**missing, **study.missing}.items()
-        ),
+        notes=tuple(_notes(labels, {**missing, **study.missing})),
     )
+
+
+def _notes(labels: Effects, missing: Mapping[str, str]) -> Iterator[str]:
+    """Yield what could not be computed, and which of the given models were seen to be wrong."""
+    for part, why in missing.items():
+        yield f"No {'curve of the labels' if part == 'curve' else part}: {why}."
+    if refined := labels.settings.get("refined"):
+        yield (
+            f"Trees predict the residuals of the given models ({', '.join(refined)}) on held-out "
+            "rows, and correct them."
+        )
 
 
 def _parts(

@@ -20,6 +20,7 @@ from .level_effects import LevelEffects
 from .level_estimation import effects_of_levels
 from .nuisance import CrossFit, Nuisances
 from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
+from .refinement import Refinement
 from .result import Effects
 from .separation import warn_of_extremes
 from .surrogate import BASES
@@ -39,6 +40,7 @@ def estimate_effects(
     cv: int = 5,
     repeats: int = 1,
     clip: float = 0.01,
+    refine: bool = True,
     interval: str = "influence",
     confidence: float = 0.95,
     n_bootstrap: int = 200,
@@ -94,6 +96,10 @@ def estimate_effects(
         average one is right as often. A bootstrap fits once in each replicate.
     clip : float, default=0.01
         Propensities are kept within [clip, 1−clip].
+    refine : bool, default=True
+        Whether given models are corrected by trees where these predict their residuals on held-out
+        rows: the effects are biased where the models of both y and z are wrong. What was corrected
+        is in ``settings["refined"]``. Models of counts and amounts are left as they are.
     interval : {"influence", "bootstrap"}, default="influence"
         Standard errors from influence functions, to which the noise of the doubly robust method's
         outcome models is added, or from a bootstrap within the levels of z that fits every model
@@ -194,6 +200,7 @@ def estimate_effects(
     found: Effects | LevelEffects
     if rows.groups.two:
         how |= {"method": method, "interval": interval, "n_bootstrap": n_bootstrap}
+        how["refine"] = refine
         found = _of_two(rows, estimator, **how, n_jobs=n_jobs, progress=progress)
     else:
         _refuse_for_levels(rows, method, interval)
@@ -219,7 +226,7 @@ def effects_of_predictions(rows: Rows, nuisances: Nuisances, **how: Any) -> Effe
 
 def _of_two(
     rows: Rows, estimator: Estimator, *, nuisances: Nuisances | None, method: str, cv: int,
-    repeats: int, clip: float, interval: str, n_bootstrap: int, confidence: float,
+    repeats: int, clip: float, refine: bool, interval: str, n_bootstrap: int, confidence: float,
     max_extreme_share: float, keep_rows: bool, random_state: int, n_jobs: int | None,
     progress: Progress | None, **models: Any,
 ) -> Effects:  # fmt: skip
@@ -228,13 +235,14 @@ def _of_two(
     if nuisances is None or interval == "bootstrap":
         options: dict[str, Any] = {"cv": cv, "clip": clip, "seed": random_state}
         cross_fit = CrossFit.of(rows, needs_outcome=needs_outcome, **models, **options)
+        refinement = Refinement.of(cross_fit, models if refine else {})
     if nuisances is None:
-        nuisances = cross_fit.fit_repeatedly(repeats, random_state)
+        nuisances = refinement.apply(cross_fit.fit_repeatedly(repeats, random_state))
     check_nuisances(nuisances, rows.z, needs_outcome=needs_outcome)
     effects = _effects(estimator, rows, nuisances)
     seen = _overlap(rows, nuisances, clip, max_extreme_share)
     if interval == "bootstrap":
-        refit = partial(_refit, cross_fit, estimator, rows)
+        refit = partial(_refit, cross_fit, refinement, estimator, rows)
         how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "clusters": rows.clusters}
         replicates = bootstrap(refit, rows.z, n_bootstrap, seed=random_state, **how)
     return Effects(
@@ -294,6 +302,7 @@ def _facts(rows: Rows, nuisances: Nuisances, loss: str | None, repeats: int) -> 
     """Return numbers of rows; and what else was stated."""
     stated: dict[str, Any] = {"loss": loss, "per": rows.outcome.per}
     stated["repeats"] = int(repeats) if repeats > 1 else None
+    stated["refined"] = list(nuisances.refined) or None
     stated["n_clusters"] = None if rows.clusters is None else int(rows.clusters.max()) + 1
     return {
         "n_rows": len(rows),
@@ -312,9 +321,12 @@ def _effects(
     return {name: replace(mean, clusters=clusters) for name, mean in found.items()}
 
 
-def _refit(cross_fit: CrossFit, estimator: Estimator, rows: Rows, chosen: Index) -> Floats:
+def _refit(
+    cross_fit: CrossFit, refinement: Refinement, estimator: Estimator, rows: Rows, chosen: Index
+) -> Floats:
     """Return the estimates from the chosen rows, every model fitted again."""
-    effects = _effects(estimator, rows, cross_fit.fit(chosen), chosen)
+    nuisances = refinement.apply(cross_fit.fit(chosen), chosen)
+    effects = _effects(estimator, rows, nuisances, chosen)
     return np.array([mean.value for mean in effects.values()])
 
 

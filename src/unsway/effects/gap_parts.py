@@ -34,7 +34,7 @@ _KINDS = ("s0", "s0", "s2", "s2", "s0", "s1")
 #: The share by which scores are recoded stays within these bounds, also where it is badly known.
 _SHARES, _OWN = (-1.0, 2.0), (-1.0, 1.0)
 
-_USUAL = 0.5  # how far the shares of scores usually are from 1
+_USUAL = 1.0  # how far the shares of scores usually are from 1: that of a fair score is 0
 
 NO_EFFECT = (
     "the labels hold no direct effect that these rows can tell from none, so there is nothing to "

@@ -29,7 +29,8 @@ class ModelNoise:
 
         G = E[(c − k)·d·Φ]        H = E[1(z = level)·d·ΦΦᵀ]        d = μ̂(1 − μ̂), of numbers 1
 
-    Where the weights balance the levels in Φ, G is 0 and nothing is added.
+    Where the weights balance the levels in Φ, G is 0 and nothing is added. Propensities in Φ are not
+    clipped: where many are, they still tell how far predictions are extrapolated.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class ModelNoise:
         if np.isin(y, (low, high)).all() and high > low:  # two labels
             inside = np.clip((means - low) / (high - low), _FARTHEST, 1 - _FARTHEST)
             slopes, scale = inside * (1 - inside), logit(inside)
-        columns = np.column_stack([logit(nuisances.propensities[:, 1:]), scale])
+        columns = np.column_stack([logit(_propensities(nuisances)), scale])
         columns = columns - np.average(columns, axis=0, weights=weights)
         spread = np.sqrt(np.average(columns**2, axis=0, weights=weights))
         columns = np.divide(columns, spread, out=np.zeros_like(columns), where=spread > 1e-9)
@@ -84,3 +85,11 @@ class ModelNoise:
         curvature.flat[:: len(curvature) + 1] += self.ridge
         moved = functions @ np.linalg.solve(curvature, gradient)
         return np.asarray(moved * self.residuals[:, level])
+
+
+def _propensities(nuisances: Nuisances) -> Floats:
+    """Return the propensities of every level but the first, unclipped where they are known so."""
+    b = nuisances.propensities[:, 1:]
+    if nuisances.unclipped is not None:
+        b = nuisances.unclipped[:, None]
+    return np.clip(b, _FARTHEST, 1 - _FARTHEST)

@@ -38,6 +38,8 @@ class Nuisances:
         or the nuisances are means over several cross-fittings.
     unclipped : array of shape (n,), optional
         b of two levels as the models predict it, for what divides by no propensity.
+    refined : tuple of str, default=()
+        The given models that trees corrected; see `Refinement`.
     """
 
     propensity: Floats = field(repr=False)
@@ -46,6 +48,7 @@ class Nuisances:
     shares: dict[str, tuple[float, ...]] = field(default_factory=dict)
     folds: Index | None = field(default=None, repr=False)
     unclipped: Floats | None = field(default=None, repr=False)
+    refined: tuple[str, ...] = ()
 
     @classmethod
     def average(cls, several: Sequence[Nuisances]) -> Nuisances:
