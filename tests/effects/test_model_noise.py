@@ -1,14 +1,15 @@
-"""What the outcome models' noise adds to influence functions, and the degrees of freedom."""
+"""What the outcome models' noise adds to influence functions, and how far intervals reach."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from contracts import make_people
+from scipy import stats
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from unsway.effects.influence import Mean, degrees_of_freedom, doubly_robust
+from unsway.effects.influence import Mean, doubly_robust, reach
 from unsway.effects.model_noise import ModelNoise
 from unsway.effects.nuisance import Nuisances
 
@@ -99,25 +100,34 @@ def test_intervals_hold_the_truth_where_overlap_is_poor():
     assert held[False] >= held[True]
 
 
-def test_few_rows_with_large_weights_give_few_degrees_of_freedom():
+def test_few_rows_with_large_weights_of_one_sign_make_an_interval_longer():
     rng = np.random.default_rng(0)
     normal = rng.normal(size=4_000)
-    assert degrees_of_freedom(normal) == pytest.approx(4_000, rel=0.15)
-    heavy = normal * np.where(np.arange(4_000) < 10, 50, 1)
-    assert 3 < degrees_of_freedom(heavy) < 20
-    assert degrees_of_freedom(np.zeros(5)) >= 1
+    assert reach(normal, 0.95) == pytest.approx(1.96, abs=0.005)
+    skewed = np.abs(normal) * np.where(np.arange(4_000) < 10, 50, 1)
+    assert reach(skewed - skewed.mean(), 0.95) > 2.2
+    assert reach(np.zeros(5), 0.95) == pytest.approx(1.96, abs=1e-3)
 
 
-def test_degrees_of_freedom_count_clusters_and_not_their_rows():
+def test_normal_influence_gives_the_quantile_of_a_t_distribution():
+    normal = stats.norm.ppf((np.arange(60) + 0.5) / 60)
+    assert reach(normal, 0.95) == pytest.approx(stats.t(59).ppf(0.975), abs=0.03)
+
+
+def test_the_reach_counts_clusters_and_not_their_rows():
     rng = np.random.default_rng(1)
     clusters = np.repeat(np.arange(50), 40)
-    shared = rng.normal(size=50)[clusters]
-    assert degrees_of_freedom(shared) > 1_000
-    assert degrees_of_freedom(shared, clusters) == pytest.approx(50, rel=0.5)
+    shared = rng.exponential(size=50)[clusters] - 1
+    assert reach(shared, 0.95) < 1.98
+    assert reach(shared, 0.95, clusters) > 2.2
 
 
-def test_an_interval_with_few_degrees_of_freedom_is_longer_than_a_normal_one():
-    few = Mean(0.0, np.r_[np.zeros(98), 1.0, -1.0])
-    assert few.interval().high / few.se == pytest.approx(2.75, abs=0.02)  # t with 4.08
-    many = Mean(0.0, np.tile([1.0, -1.0], 500))
-    assert many.interval().high / many.se == pytest.approx(1.96, abs=1e-3)
+def test_intervals_of_skewed_means_hold_more_often_than_normal_ones():
+    rng, held = np.random.default_rng(4), {True: 0, False: 0}
+    for _ in range(2_000):
+        drawn = rng.exponential(size=20) ** 2
+        mean = Mean(drawn.mean(), drawn - drawn.mean())
+        interval = mean.interval()
+        held[True] += interval.low < 2 < interval.high
+        held[False] += abs(mean.value - 2) < 1.96 * mean.se
+    assert held[True] > held[False] + 60
