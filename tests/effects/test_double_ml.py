@@ -39,7 +39,7 @@ def test_direct_effects_and_their_errors_are_those_of_double_ml(case):
     script = load_script()
     X, y, z, learner = script.people(case)
     found = estimate_effects(
-        X, y, sensitive_features=z, propensity_model=learner, outcome_model=learner,
+        X, y, sensitive_features=z, propensity_model=learner, outcome_model=learner, refine=False,
         cv=script.N_FOLDS, clip=script.CLIP, max_extreme_share=1,
     )  # fmt: skip
     # theirs count the models as known

@@ -29,8 +29,8 @@ class ModelNoise:
 
         G = E[(c − k)·d·Φ]        H = E[1(z = level)·d·ΦΦᵀ]        d = μ̂(1 − μ̂), of numbers 1
 
-    Where the weights balance the levels in Φ, G is 0 and nothing is added. Propensities in Φ are not
-    clipped: where many are, they still tell how far predictions are extrapolated.
+    Where the weights balance the levels in Φ, G is 0 and nothing is added. Propensities in Φ are
+    not clipped: where many are, they still tell how far predictions are extrapolated.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Refinement:
         """
         rows = cross_fit.rows
         names = [name for name in _NAMES if models.get(f"{name}_model") is not None]
-        if rows.outcome.loss.link == "log":
+        if not cross_fit.outcome or rows.outcome.loss.link == "log":
             names = [name for name in names if name != "outcome"]
         if cross_fit.n_folds == 1:
             names = []
