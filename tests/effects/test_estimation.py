@@ -251,7 +251,7 @@ WRONG = DummyClassifier(strategy="prior")
 @pytest.mark.parametrize("wrong", ["neither", "propensity", "outcome"])
 def test_one_wrong_nuisance_does_no_harm(wrong):
     people = decent(BIG)
-    models = {f"{wrong}_model": WRONG} if wrong != "neither" else {}
+    models = {f"{wrong}_model": WRONG, "refine": False} if wrong != "neither" else {}
     found = effects(people, cv=2, **models)
     for name in EFFECTS[:-1]:
         assert abs(getattr(found, name).estimate - getattr(people.effects, name)) < 0.01, name
@@ -259,9 +259,9 @@ def test_one_wrong_nuisance_does_no_harm(wrong):
 
 def test_two_wrong_nuisances_do_harm_and_so_does_one_where_only_one_is_used():
     people = decent(BIG)
-    both = effects(people, cv=2, propensity_model=WRONG, outcome_model=WRONG)
-    weighted = effects(people, cv=2, method="weighting", propensity_model=WRONG)
-    outcome_only = effects(people, cv=2, outcome_model=WRONG).nuisances.effect
+    both = effects(people, cv=2, propensity_model=WRONG, outcome_model=WRONG, refine=False)
+    weighted = effects(people, cv=2, method="weighting", propensity_model=WRONG, refine=False)
+    outcome_only = effects(people, cv=2, outcome_model=WRONG, refine=False).nuisances.effect
     for found in (
         both.direct_everyone.estimate,
         weighted.direct_everyone.estimate,
