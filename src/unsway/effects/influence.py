@@ -7,7 +7,7 @@ influence function says how much one row moves it; contrasts and standard errors
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -104,8 +104,8 @@ class Mean:
 def simultaneous_intervals(means: Sequence[Mean], confidence: float = 0.95) -> list[Estimate]:
     """Return estimates of the same rows with intervals that hold all of them at once.
 
-    Of normal estimates the intervals reach as far as `simultaneous_factor` says; a t distribution
-    with the degrees of freedom of each variance takes the normal one's place.
+    Of normal estimates the intervals reach as far as `simultaneous_factor` says, and further where
+    few rows decide; see `reach`.
 
     Examples
     --------
@@ -117,16 +117,8 @@ def simultaneous_intervals(means: Sequence[Mean], confidence: float = 0.95) -> l
     clusters = next((each.clusters for each in means if each.clusters is not None), None)
     spread = covariance(np.column_stack([each.influence for each in means]), clusters)
     share = special.ndtr(simultaneous_factor(spread, confidence))
-    errors = np.sqrt(np.diag(spread))
-    return [
-        Estimate.normal(
-            mean.value,
-            error,
-            2 * float(share) - 1,
-            dof=degrees_of_freedom(mean.influence, clusters),
-        )
-        for mean, error in zip(means, errors.tolist(), strict=True)
-    ]
+    confidence = 2 * float(share) - 1
+    return [replace(mean, clusters=clusters).interval(confidence) for mean in means]
 
 
 def covariance(influence: Floats, clusters: Index | None = None) -> Floats:
