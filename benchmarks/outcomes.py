@@ -44,7 +44,7 @@ from unsway.datasets.number_worlds import NUMBER_WORLDS as WORLDS_OF_NUMBERS
 Floats = NDArray[np.float64]
 Record = dict[str, Any]
 
-SIZES, TEST_ROWS, SEEDS = (5_000, 40_000), 50_000, 5
+SIZES, TEST_ROWS, SEEDS = (5_000, 40_000), 50_000, 10
 CACHE = Path(__file__).parent / ".cache"
 FLOOR, FAIR, BLIND = "floor", "fair", "blind"
 AVERAGED, REWEIGHTED = "averaged over z", "reweighted"

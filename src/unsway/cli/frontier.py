@@ -196,10 +196,11 @@ def _print(found: Frontier, choice: Choice, title: str) -> None:
     parts = [part for part in found.part_names if part != "train"]
     forms = {"accuracy": ".4f", "deviance_explained": ".4f"}
     forms |= dict.fromkeys(
-        ("score_gap", "direct_effect_left"), "+.4f" if found.utility == "accuracy" else "+,.4g"
+        ("score_gap", "direct_effect_left"), "+.4f" if found.utility == "accuracy" else "+,.3g"
     )
     measures = [(name, form) for name, form in forms.items() if name in choice.figures]
-    columns = [f"{part}\n{name.replace('_', ' ')}" for part in parts for name, _ in measures]
+    names = {name: name.replace("_", " ") for name, _ in measures} | {"deviance_explained": "D²"}
+    columns = [f"{part}\n{names[name]}" for part in parts for name, _ in measures]
     rows = [
         (
             f"{point.strength:g}" + (" ←" if point == choice.point else ""),

@@ -80,7 +80,8 @@ def tradeoff(rows: Rows, x: str, y: str, start: int, units: Units = POINTS) -> d
     Rows have ``x``, ``y``, the ends of both intervals, ``text`` and whether they are ``chosen``.
     """
     reach = _reach(rows, ("x", "x_low", "x_high"), zero=True)
-    across = _difference(alt.X, "x", reach, units, f"{x}, {units.name}")
+    short = x if units == POINTS else x.partition(" in the ")[0]  # units have long names
+    across = _difference(alt.X, "x", reach, units, f"{short}, {units.name}")
     up = alt.Y("y:Q", title=y, scale=_scale(_reach(rows, ("y", "y_low", "y_high"))))
     base = _chart().encode(
         x=across,
