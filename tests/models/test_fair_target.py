@@ -165,15 +165,43 @@ def test_the_second_model_is_kept_where_held_out_rows_prefer_it(engine):
         fit(engine.classifier(FairTarget(smoothing=smoothing), None), data)
         for smoothing in (0.0, "auto", 1.0)
     )
-    assert auto.evals_result_["validation"]["fair_log_loss"][auto.best_iteration_ - 1] < min(
-        once.evals_result_["validation"]["fair_log_loss"]
-    )
+    assert engine.splits(auto.booster_) != engine.splits(once.booster_)
     errors = [
         np.sqrt(np.mean((scores(model, fresh.X) - fresh.fair_score) ** 2))
         for model in (once, auto, whole)
     ]
     assert errors[1] < 0.85 * errors[0]  # linear outcome models are right here
     assert errors[2] < 0.85 * errors[0]
+
+
+class Imitation(FairTarget):
+    """A criterion whose second model imitates the outcome models, however bad they are."""
+
+    def revise(self, rows, row_values, margin, *, reduce=None):
+        return FairTarget(smoothing=1.0)
+
+
+@each_engine
+def test_the_second_model_stops_by_its_own_targets(engine, data, fitted_target):
+    seen, imitation = [], fitted_target.with_settings(Imitation())
+    schedule = Schedule(max_steps=400, patience=10)
+    model = engine.classifier(imitation, None, schedule=schedule, callback=seen.append)
+    fit(model, data)
+    held = hold_out(data.X, data.y + 2.0 * data.z, 0.33, 0)
+    fair, margin = fitted_target.row_values[held].mean(axis=1), model.decision_function(data.X[held])
+    history = model.evals_result_["validation"]["fair_log_loss"]
+    first = [step.number for step in seen].index(1, 1)
+    assert len(seen) == first + len(history)
+    assert min(history) == history[model.best_iteration_ - 1]
+    assert min(history) == pytest.approx(np.mean(np.logaddexp(0, margin) - fair * margin), rel=1e-5)
+
+
+@each_engine
+def test_both_models_are_compared_by_the_targets_of_the_first(engine, data, fitted_target):
+    certain = fitted_target.with_settings(Imitation()).with_values(np.zeros((len(data.y), 2)))
+    kept = fit(engine.classifier(certain, None, schedule=SHORT), data)
+    blind = fit(engine.classifier(None, 0.0, schedule=SHORT), data)
+    np.testing.assert_allclose(scores(kept, data.X), scores(blind, data.X), rtol=0, atol=1e-5)
 
 
 @each_engine

@@ -109,10 +109,10 @@ class FairTarget(BaseEstimator):
     Labels are noisy, and the fair score f̃ = ½(μ̃₀+μ̃₁) of the outcome models is not: a model trained
     on f̃ + (1−s)·(y − μ̃_z) has less noise and takes over a share s of the error of f̃, where s is
     ``smoothing``. "auto" takes the share that f̃ has in its best mixture with the first model, on
-    rows held out from both. Below a share of .1 there is no second model. Of two models the one
-    with the lower log-loss against the targets of s = 0 on the held-out rows is kept. The second
-    has at most as many rounds as the first took, or 5 million divided by the number of training
-    rows if that is more.
+    rows held out from both. Below a share of .1 there is no second model. Each model stops by its
+    own targets, those of the second having less noise. The one with the lower log-loss against the
+    targets of s = 0 on the held-out rows is kept. The second has at most as many rounds as the
+    first took, or 5 million divided by the number of training rows if that is more.
 
     References
     ----------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +46,26 @@ from .training import (
 MOST_ROW_ROUNDS = 5_000_000
 
 
+class Measure(Protocol):
+    """What measures margins of validation rows that are not in memory."""
+
+    objective: Objective
+
+    def __call__(self, margin: Any) -> tuple[Losses, Floats]:
+        """Return both losses and the statistics."""
+
+    def against(self, objective: Objective) -> Measure:
+        """Return one of the same rows by another objective."""
+
+
 @dataclass
 class Boosting:
     """A booster as a schedule drives it, with the history of its rounds.
 
     ``measure`` returns both losses and the statistics at a validation margin that is not in
     memory, on a device for instance; by default ``validation`` itself does. ``revise`` returns the
-    objective of a second model, given the first one's validation margin, or None to keep the first.
-    ``place`` is entered while the rounds are driven.
+    objectives of a second model on the training and on the held-out rows, given the first one's
+    validation margin, or None to keep the first. ``place`` is entered while the rounds are driven.
     """
 
     grower: Grower
@@ -61,8 +73,8 @@ class Boosting:
     validation: Objective
     rounds: int = 0
     history: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-    measure: Callable[[Any], tuple[Losses, Floats]] | None = None
-    revise: Callable[[Floats], Objective | None] | None = None
+    measure: Measure | None = None
+    revise: Callable[[Floats], tuple[Objective, Objective] | None] | None = None
     place: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
     def step(self, strength: float) -> None:
@@ -75,16 +87,16 @@ class Boosting:
             value = penalty.distance.value(statistics)
             self._record("train", penalty.names, statistics, penalty=value)
 
-    def restart(self, objective: Objective) -> Boosting:
-        """Return another on the same rows before its first round, with another objective.
-
-        The held-out rows judge it by the same losses.
-        """
+    def restart(self, objective: Objective, validation: Objective) -> Boosting:
+        """Return another on the same rows before its first round, with other objectives."""
         old = self.derivatives
+        measure = None if self.measure is None else self.measure.against(validation)
         return replace(
             self,
             grower=self.grower.restart(),
             derivatives=type(old)(objective, old.curvature, old.learning_rate),
+            validation=validation if measure is None else measure.objective,
+            measure=measure,
             rounds=0,
             history={},
         )
@@ -94,17 +106,22 @@ class Boosting:
         objective = self.derivatives.objective
         return int(objective.penalty.reduce(np.array([float(len(objective.target))]))[0])
 
+    def losses_of(self, other: Boosting, n_trees: int) -> Losses:
+        """Return the losses that the first trees of another have on these validation rows."""
+        return self._measured(other.grower.validation_margin(n_trees))[0]
+
     def evaluate(self) -> Losses:
         """Return both losses on the validation rows."""
-        measure = self._measure if self.measure is None else self.measure
-        losses, statistics = measure(self.grower.validation_margin())
+        losses, statistics = self._measured(self.grower.validation_margin())
         named = {self.validation.loss.name: losses.utility}
         if not self.validation.is_plain:
             named[self.validation.fairness_name] = losses.penalty
         self._record("validation", self.validation.penalty.names, statistics, **named)
         return losses
 
-    def _measure(self, margin: NDArray[Any]) -> tuple[Losses, Floats]:
+    def _measured(self, margin: Any) -> tuple[Losses, Floats]:
+        if self.measure is not None:
+            return self.measure(margin)
         margin, penalty = np.asarray(margin, dtype=np.float64), self.validation.penalty
         losses = self.validation.losses(margin)
         if not penalty.names:
@@ -360,21 +377,22 @@ def train_twice(
 ) -> tuple[Boosting, Run]:
     """Train a model, and a second one if the criterion asks for it; return the better one.
 
-    Both are judged on the held-out rows by the same loss.
+    The second stops by its own objective on the held-out rows, whose targets have less noise. The
+    two are compared there by the objective of the first.
     """
     run = train(boosting, schedule)
     if boosting.revise is None or strength == 0:
         return boosting, run
     margin = boosting.grower.validation_margin(max(1, run.best_state))
-    objective = boosting.revise(np.asarray(margin, dtype=np.float64))
-    if objective is None:
+    objectives = boosting.revise(np.asarray(margin, dtype=np.float64))
+    if objectives is None:
         return boosting, run
-    second = boosting.restart(objective)
+    second = boosting.restart(*objectives)
     most = max(len(run.steps), MOST_ROW_ROUNDS // second.count_rows())
     again = train(second, replace(schedule, max_steps=min(most, schedule.max_steps)))
-    if again.best.losses.whole(strength) < run.best.losses.whole(strength):
-        return second, again
-    return boosting, run
+    losses = boosting.losses_of(second, max(1, again.best_state))
+    better = losses.whole(strength) < run.best.losses.whole(strength)
+    return (second, again) if better else (boosting, run)
 
 
 def keep_best(model: Any, boosting: Boosting, run: Run) -> None:

@@ -327,10 +327,16 @@ class CudaLosses:
         kernels = _kernels(self.objective, exact=False, spectral=False)
         self._sums = _Sums(kernels, "losses", len(objective.penalty.names) + 2)
 
+    def against(self, objective: Objective) -> CudaLosses:
+        """Return the losses of the same rows by another objective."""
+        with self._place:
+            return CudaLosses(objective, self._place)
+
     def __call__(self, margin: Any) -> tuple[Losses, Floats]:
-        """Return both losses, and ζ."""
+        """Return both losses, and ζ, of a margin on the device or on the host."""
         penalty, weight = self.objective.penalty, self.objective.total_weight
         with self._place:
+            margin = load("cupy", "cuda").asarray(margin, dtype=np.float32)
             found = self._sums(margin, *_columns(self.objective), np.int64(len(margin)))
         utility, fair, *sums = penalty.reduce(found)
         statistics = np.array(sums)

@@ -131,15 +131,19 @@ def fit_rows(
     del taught
     with TemporaryDirectory(dir=folder) as scratch:
         folder = Path(scratch)
-        train, validation = (_objective(fitted, rows, inside, folder) for inside in (~held, held))
 
-        def revise(margin: Floats) -> Objective | None:
+        def objectives(fitted: FittedCriterion) -> tuple[Objective, Objective]:
+            train, validation = (_objective(fitted, rows, part, folder) for part in (~held, held))
+            return train, validation
+
+        def revise(margin: Floats) -> tuple[Objective, Objective] | None:
             chosen = np.flatnonzero(held)
             revised = fitted.take(chosen).revised(rows.take(chosen), margin)
             if revised is None:
                 return None
-            return _objective(fitted.with_settings(revised.criterion), rows, ~held, folder)
+            return objectives(fitted.with_settings(revised.criterion))
 
+        train, validation = objectives(fitted)
         derivatives = BoostingDerivatives(train, model.curvature, learning_rate(model))
         grower = _grower(model, files, rows, held)
         train_booster(model, Boosting(grower, derivatives, validation, revise=revise))

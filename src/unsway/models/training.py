@@ -68,16 +68,19 @@ class Part:
         return replace(self, rows=self.rows.take(chosen), criterion=self.criterion.take(chosen))
 
 
-def revision(train: Part, validation: Part) -> Callable[[Floats], Objective | None]:
-    """Return what gives the objective of a second model, from the first one's validation margin."""
+def revision(
+    train: Part, validation: Part
+) -> Callable[[Floats], tuple[Objective, Objective] | None]:
+    """Return what gives a second model's objectives, from the first one's validation margin."""
 
-    def revise(margin: Floats) -> Objective | None:
+    def revise(margin: Floats) -> tuple[Objective, Objective] | None:
         revised = validation.criterion.revised(validation.rows, margin, reduce=validation.reduce)
         if revised is None:
             return None
-        return replace(
-            train, criterion=train.criterion.with_settings(revised.criterion)
-        ).objective()
+        second = train.criterion.with_settings(revised.criterion), revised
+        parts = zip((train, validation), second, strict=True)
+        first, other = (replace(part, criterion=fitted).objective() for part, fitted in parts)
+        return first, other
 
     return revise
 
