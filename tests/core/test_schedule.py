@@ -184,6 +184,25 @@ def test_a_direct_run_keeps_the_other_settings_and_reports_its_steps():
     assert schedule.pretrain_strength == 0.5
 
 
+def test_a_long_direct_run_waits_for_a_tenth_of_its_steps():
+    losses = [*np.linspace(1.0, 0.5, 501), *[0.5] * 49, 0.4]  # nothing improves from 501 to 549
+    run = Schedule().run_directly(Scripted(losses), 0.0)
+    assert run.best_state == 550
+    assert len(run.steps) == 550 + 62  # a tenth of 612, rounded up
+    assert Schedule(patience_share=0).run_directly(Scripted(losses), 0.0).best_state == 500
+
+
+def test_a_run_of_all_phases_waits_for_its_patience_alone():
+    run = Schedule().run(Scripted(np.linspace(1.0, 0.5, 501)), 0.1)
+    assert len(run.steps) == 500 + 20
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0])
+def test_a_share_of_patience_outside_its_range_is_refused(share):
+    with pytest.raises(ValueError, match=r"patience_share must be at least 0 and below 1; got"):
+        Schedule(patience_share=share)
+
+
 @pytest.mark.parametrize("strength", [-0.1, 1.1])
 def test_a_direct_run_refuses_a_strength_outside_its_range_before_any_step(strength):
     model = Scripted([1.0])

@@ -188,7 +188,10 @@ def test_the_second_model_stops_by_its_own_targets(engine, data, fitted_target):
     model = engine.classifier(imitation, None, schedule=schedule, callback=seen.append)
     fit(model, data)
     held = hold_out(data.X, data.y + 2.0 * data.z, 0.33, 0)
-    fair, margin = fitted_target.row_values[held].mean(axis=1), model.decision_function(data.X[held])
+    fair, margin = (
+        fitted_target.row_values[held].mean(axis=1),
+        model.decision_function(data.X[held]),
+    )
     history = model.evals_result_["validation"]["fair_log_loss"]
     first = [step.number for step in seen].index(1, 1)
     assert len(seen) == first + len(history)

@@ -74,6 +74,10 @@ class Schedule:
         Steps in all, after which training ends whatever the losses.
     min_improvement : float, default=0
         By how much a loss must fall to count as improved.
+    patience_share : float, default=0.1
+        Training on fair targets needs so many of its steps so far without improvement to end, if
+        that is more than ``patience``. In a long run each step improves the loss by less than the
+        noise of a few held-out rows, so that a fixed number of steps may end it far too early.
 
     References
     ----------
@@ -91,6 +95,7 @@ class Schedule:
     patience: int = 20
     max_steps: int = 10_000
     min_improvement: float = 0.0
+    patience_share: float = 0.1
 
     def __post_init__(self) -> None:
         check_strength(self.pretrain_strength, shifted=True)
@@ -99,6 +104,10 @@ class Schedule:
                 raise ValueError(f"{name} must be at least 1; got {getattr(self, name)!r}")
         if self.ramp_steps < 0 or self.min_improvement < 0:
             raise ValueError("ramp_steps and min_improvement must not be negative")
+        if not 0 <= self.patience_share < 1:
+            raise ValueError(
+                f"patience_share must be at least 0 and below 1; got {self.patience_share!r}"
+            )
 
     def strengths_of_ramp(self, strength: float) -> tuple[float, ...]:
         """Return the λ of each ramp step: evenly spaced, ending at the full strength."""
@@ -119,7 +128,9 @@ class Schedule:
         self, model: Trainable, strength: float, on_step: Callable[[Step], None] | None = None
     ) -> Run:
         """Drive a fresh model at λ from the start: for objectives that need no way there."""
-        return replace(self, pretrain_strength=strength).run(model, strength, on_step)
+        check_strength(strength, shifted=True)
+        recorder = _Recorder(model, self, on_step)
+        return recorder.train(strength, self.patience_share)
 
     def pretrain(
         self, model: Trainable, strength: float, on_step: Callable[[Step], None] | None = None
@@ -147,11 +158,7 @@ class Schedule:
         for ramped in self.strengths_of_ramp(strength):
             if not recorder.exhausted:
                 recorder.advance("ramp", ramped)
-        best, state, stalled = recorder.until_stall(
-            "train", strength, self.patience, lambda loss: loss.whole(strength)
-        )
-        steps = tuple(recorder.steps)
-        return Run(steps=steps, best=best, best_state=state, stalled=stalled)
+        return recorder.train(strength)
 
 
 @dataclass
@@ -175,16 +182,31 @@ class _Recorder:
             self.on_step(step)
         return step
 
+    def train(self, strength: float, share: float = 0.0) -> Run:
+        """Take the steps of the last phase, and return the whole run."""
+        best, state, stalled = self.until_stall(
+            "train", strength, self.schedule.patience, lambda loss: loss.whole(strength), share
+        )
+        return Run(steps=tuple(self.steps), best=best, best_state=state, stalled=stalled)
+
     def until_stall(
-        self, phase: str, strength: float, patience: int, watched: Callable[[Losses], float]
+        self,
+        phase: str,
+        strength: float,
+        patience: int,
+        watched: Callable[[Losses], float],
+        share: float = 0.0,
     ) -> tuple[Step, Any, bool]:
-        """Step until the watched loss has not improved for `patience` steps; return the best."""
+        """Step until the watched loss has not improved for `patience` steps; return the best.
+
+        They must also be that share of all steps so far.
+        """
         best = Step(len(self.steps), phase, strength, self.model.evaluate())
         state = self.model.snapshot()
         while not self.exhausted:
             step = self.advance(phase, strength)
             if watched(step.losses) < watched(best.losses) - self.schedule.min_improvement:
                 best, state = step, self.model.snapshot()
-            elif step.number - best.number >= patience:
+            elif step.number - best.number >= max(patience, share * step.number):
                 return best, state, True
         return best, state, False
