@@ -68,16 +68,20 @@ def against_best(
         return {}
     losses = {name: np.mean([r["fair_log_loss"] for r in found]) for name, found in runs.items()}
     best = min(complete, key=lambda name: float(losses[name]))
-    found = {}
-    for name, records in complete.items():
-        pairs = [
-            split.difference(mine, other)
-            for split, mine, other in zip(splits, records, complete[best], strict=True)
-        ]
-        differences = np.array([estimate for estimate, _ in pairs])
-        error = pairs[0][1]
-        if len(splits) > 1:
-            spread = differences.var(ddof=1)
-            error = float(np.sqrt((1 / len(splits) + TEST_OVER_TRAIN) * spread))
-        found[name] = (float(differences.mean()), error)
-    return found
+    return {name: difference(splits, mine, complete[best]) for name, mine in complete.items()}
+
+
+def difference(
+    splits: Sequence[Split], records: Sequence[Record], others: Sequence[Record]
+) -> tuple[float, float]:
+    """Return a method's mean loss less another's over the splits, and its standard error."""
+    pairs = [
+        split.difference(mine, other)
+        for split, mine, other in zip(splits, records, others, strict=True)
+    ]
+    differences = np.array([estimate for estimate, _ in pairs])
+    error = pairs[0][1]
+    if len(splits) > 1:
+        spread = differences.var(ddof=1)
+        error = float(np.sqrt((1 / len(splits) + TEST_OVER_TRAIN) * spread))
+    return float(differences.mean()), error

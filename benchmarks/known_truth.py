@@ -12,6 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,6 @@ from methods import (
     usable_methods,
 )
 from peers import NETWORK
-from pictures import draw_ratios
 from records import (
     Record,
     Records,
@@ -37,6 +37,7 @@ from records import (
     best_settings,
     default_settings,
     grid,
+    versions_of,
     with_error,
 )
 from sklearn.metrics import log_loss
@@ -147,11 +148,13 @@ def write_page(
             ),
         ),
         [(world, *(c for rows in sizes for c in _bar(draws[rows][world]))) for world in worlds],
-        ("unsway", "xgboost-cpu", "numpy", "scikit-learn"),
+        versions_of(_records(*key).records for key in product(worlds, range(seeds), sizes)),
     )
     for rows in sizes:
         append_heading(path, f"{rows:,} rows")
         _write_size(path, draws[rows])
+    from pictures import draw_ratios  # a machine that only measures need not have matplotlib
+
     largest = _best(draws[max(sizes)])
     draw_ratios(largest, path.with_suffix(".svg"), highlighted=DEFAULT)
 
@@ -272,6 +275,8 @@ def main() -> None:
             for seed in range(seeds)
             for world in worlds
         )
+    if options.no_page:
+        return
     complete = {DEFAULT, *ALTERNATIVES} <= set(options.methods) and seeds >= SEEDS
     whole = sizes == list(SIZES) and worlds == list(WORLDS) and complete
     path = options.output or Path(__file__).with_suffix(".md")

@@ -28,7 +28,7 @@ from methods import (
     ours,
     usable_methods,
 )
-from records import Record, Records, Scores, arguments, best_settings, grid
+from records import Record, Records, Scores, arguments, best_settings, grid, versions_of
 from sklearn.metrics import log_loss, roc_auc_score
 from tables import append_table, write_table
 from threadpoolctl import threadpool_limits
@@ -60,23 +60,29 @@ Yardstick = Callable[[Floats], tuple[float, float]]
 def load(name: str, split: int) -> tuple[Rows, Rows]:
     """Return training and test rows: the official ones, or a third held out."""
     if name.startswith("adult"):
-        parts = [load_adult(part) for part in ("train", "test")]
-        train, test = (Rows(part.to_matrix()[0], part.y, part.z) for part in parts)
-        return (test, train) if name == "adult swapped" else (train, test)
-    table = LOADERS.get(name, load_german)()
-    X = table.to_matrix()[0]
-    held = hold_out(X, table.y + 2.0 * table.z, 1 / 3, seed=split)
-    train, test = (Rows(X[rows], table.y[rows], table.z[rows]) for rows in (~held, held))
+        train, test = (_rows(load_adult(part)) for part in ("train", "test"))
+        if name != "adult shuffled":
+            return (test, train) if name == "adult swapped" else (train, test)
+        pairs = ((train.X, test.X), (train.y, test.y), (train.z, test.z))
+        whole = Rows(*(np.concatenate(pair) for pair in pairs))
+    else:
+        whole = _rows(LOADERS.get(name, load_german)())
+    held = hold_out(whole.X, whole.y + 2.0 * whole.z, 1 / 3, seed=split)
+    train, test = (Rows(whole.X[part], whole.y[part], whole.z[part]) for part in (~held, held))
     return train, test
+
+
+def _rows(table: TabularData) -> Rows:
+    return Rows(table.to_matrix()[0], table.y, table.z)
 
 
 def measure_data(name: str, split: int, methods: Sequence[str], again: bool) -> None:
     """Measure the methods that have no record yet for this split."""
     warnings.simplefilter("ignore")  # the overlap is what it is
-    records = _records(name, split)
+    records = records_of(name, split)
     if again:
         records.forget(methods)
-    losses = _split(name, split)
+    losses = split_of(name, split)
     records.forget({r["method"] for r in records.records if not losses.has(r)})
     missing = records.missing(methods)
     if not missing:
@@ -130,11 +136,13 @@ def judge(fit: Fit, test: Rows, yardstick: Yardstick, losses: Split) -> Record:
     }
 
 
-def _records(name: str, split: int) -> Records:
+def records_of(name: str, split: int) -> Records:
+    """Return what was measured on a split."""
     return Records(f"real_data/{name}-{split}")
 
 
-def _split(name: str, split: int) -> Split:
+def split_of(name: str, split: int) -> Split:
+    """Return the test scores of a split."""
     return Split(Scores(f"real_data/{name}-{split}"))
 
 
@@ -144,7 +152,7 @@ def write_page(
     """Write every table from the records."""
     best = {
         name: best_settings(
-            [_records(name, split).records for split in range(splits[name])],
+            [records_of(name, split).records for split in range(splits[name])],
             lambda run: abs(run["left"]),
         )
         for name in names
@@ -156,7 +164,9 @@ def write_page(
         _notes(names, splits, versions),
         columns,
         grid(_compared(best, splits), _difference),
-        ("unsway", "xgboost-cpu", "numpy", "scikit-learn"),
+        versions_of(
+            records_of(name, split).records for name in names for split in range(splits[name])
+        ),
     )
     append_table(path, "Direct effect left", "", columns, grid(best, _left))
     for heading, key, form in (
@@ -179,7 +189,7 @@ def _compared(
     """Return the records with each method's difference from the best one, and its error."""
     found: dict[str, dict[str, list[Record]]] = {}
     for name, runs in best.items():
-        differences = against_best([_split(name, k) for k in range(splits[name])], runs)
+        differences = against_best([split_of(name, k) for k in range(splits[name])], runs)
         found[name] = {
             method: [{**run, "difference": differences[method]} for run in runs[method]]
             for method in differences
@@ -261,6 +271,8 @@ def main() -> None:
             for name in reversed(names)  # the longest first
             for split in range(splits[name])
         )
+    if options.no_page:
+        return
     complete = {DEFAULT, *ALTERNATIVES} <= set(options.methods)
     # A part is shown, and does not replace the page.
     whole = complete and splits == SPLITS and not options.quick

@@ -1,24 +1,35 @@
 """Where known_truth.py and real_data.py keep what they measured, and the tables made of it.
 
 A JSON file under benchmarks/.cache for each draw of the data: running a script again measures only
-what is missing.
+what is missing. Another machine may measure (``--no-page``): the records say by which versions.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
+import xgboost
 from booster import Floats
 from methods import ALTERNATIVES, DEFAULT, METHODS, PEERS, Fit
+
+import unsway
 
 Record = dict[str, Any]
 
 CACHE = Path(__file__).parent / ".cache"
+
+#: What the figures of a record depend on.
+VERSIONS = (
+    f"Python {platform.python_version()}, unsway {unsway.__version__}, xgboost "
+    f"{xgboost.__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}"
+)
 
 
 class Records:
@@ -49,6 +60,7 @@ class Records:
                     "setting": fit.setting,
                     "time": fit.seconds / fit.plain,
                     "seconds": fit.seconds,
+                    "versions": VERSIONS,
                     **measure(fit),
                 }
             )
@@ -60,6 +72,11 @@ class Records:
         fresh = self.path.with_suffix(".tmp")
         fresh.write_text(json.dumps(self.records, indent=1), encoding="utf-8")
         fresh.replace(self.path)
+
+
+def versions_of(draws: Iterable[Sequence[Record]]) -> str:
+    """Return by which versions records were measured; more than one are all named."""
+    return "; ".join(sorted({record["versions"] for draw in draws for record in draw}))
 
 
 class Scores:
@@ -178,5 +195,6 @@ def arguments(
         )
     parser.add_argument("--jobs", type=int, default=2, help="processes, a thread each")
     parser.add_argument("--again", action="store_true", help="measure these methods anew")
+    parser.add_argument("--no-page", action="store_true", help="measure, and write no page")
     parser.add_argument("--output", type=Path, help="the page; beside the script by default")
     return parser.parse_args()

@@ -45,14 +45,20 @@ def write_table(
     notes: Sequence[str],
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
-    packages: Sequence[str],
+    packages: Sequence[str] | str,
 ) -> None:
-    """Write a Markdown table with the date, the machine and the versions above it, and print it."""
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    """Write a Markdown table with the date and the versions above it, and print it.
+
+    ``packages`` names those whose versions here are given, or is the line of versions itself.
+    """
+    versions = packages
+    if not isinstance(packages, str):
+        named = ", ".join(f"{name} {version(name)}" for name in packages)
+        versions = f"Python {platform.python_version()}, {named}"
     lines = [
         f"# {title}",
         "",
-        f"{date.today()}, Python {platform.python_version()}, {versions}.",
+        f"{date.today()}, {versions}.",
         "",
         *notes,
         "",
