@@ -87,7 +87,7 @@ def write_page(path: Path) -> None:
         ),
         ("world", *names),
         table(lambda draws: [_ratio(draws, name) for name in OTHERS]),
-        versions_of(found.values()),
+        versions_of(draw for draws in found.values() for draw in draws),
     )
     sizes = [f"{rows:,} rows: {name}" for rows in sorted(DRAWS) for name in (DEFAULT, *OTHERS)]
     append_table(
