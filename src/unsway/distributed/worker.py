@@ -23,10 +23,11 @@ from ..criteria import FittedCriterion
 from ..folds import draws
 from ..hashes import row_keys
 from ..models.boosted_regressor import bring_to_units
-from ..models.boosting import Boosting, check_booster, keep_best, on_step, start, train_twice
+from ..models.boosting import Boosting, check_booster, keep_best, on_step, start
 from ..models.labels import criterion_of
 from ..models.regression import check_rebalance
 from ..models.replay import Replay
+from ..models.second_model import train_twice
 from ..models.training import Part as TrainingPart
 from ..models.training import after_hold_out, drive, fit_for, loss_of
 from ..models.xgboost import FairXGBClassifier

@@ -29,6 +29,7 @@ from .margins import class_probabilities, likelier_class, show_steps
 from .nuisances import EngineFitting
 from .objectives import check_learning_rate
 from .row_fingerprint import share_trained_on
+from .second_model import train_twice
 from .summary import summary
 from .training import (
     Part,
@@ -41,9 +42,6 @@ from .training import (
     rows_with_levels,
     strength_of,
 )
-
-#: A second model takes no more rounds than the first, unless rows times rounds are fewer than this.
-MOST_ROW_ROUNDS = 5_000_000
 
 
 class Measure(Protocol):
@@ -367,32 +365,6 @@ def train_booster(model: Any, boosting: Boosting) -> None:
     # BLAS threads would fight the engine's.
     with threadpool_limits(1, user_api="blas"), boosting.place:
         keep_best(model, *train_twice(boosting, schedule, train, model.strength_))
-
-
-def train_twice(
-    boosting: Boosting,
-    schedule: Schedule,
-    train: Callable[[Boosting, Schedule], Run],
-    strength: float,
-) -> tuple[Boosting, Run]:
-    """Train a model, and a second one if the criterion asks for it; return the better one.
-
-    The second stops by its own objective on the held-out rows, whose targets have less noise. The
-    two are compared there by the objective of the first.
-    """
-    run = train(boosting, schedule)
-    if boosting.revise is None or strength == 0:
-        return boosting, run
-    margin = boosting.grower.validation_margin(max(1, run.best_state))
-    objectives = boosting.revise(np.asarray(margin, dtype=np.float64))
-    if objectives is None:
-        return boosting, run
-    second = boosting.restart(*objectives)
-    most = max(len(run.steps), MOST_ROW_ROUNDS // second.count_rows())
-    again = train(second, replace(schedule, max_steps=min(most, schedule.max_steps)))
-    losses = boosting.losses_of(second, max(1, again.best_state))
-    better = losses.whole(strength) < run.best.losses.whole(strength)
-    return (second, again) if better else (boosting, run)
 
 
 def keep_best(model: Any, boosting: Boosting, run: Run) -> None:

@@ -21,10 +21,10 @@ from .boosting import (
     on_step,
     prepare_booster,
     start,
-    train_twice,
 )
 from .engine import InexactForkError
 from .logistic import FairLogisticRegression, minimize, state_problem
+from .second_model import train_twice
 
 #: Warm starts stay within these quarters of the strengths, so that they do not depend on the number
 #: of strengths, or on their distribution over workers.
