@@ -17,7 +17,7 @@ from fair_losses import difference
 from joblib import Parallel, delayed, parallel_config
 from known_truth import TEST_ROWS, judge
 from methods import DEFAULT, Rows, fit_all
-from real_data import measure_data, records_of, split_of
+from real_data import measure_data, readable, records_of, split_of
 from records import Record, Records, versions_of, with_error
 from tables import append_table, write_table
 from threadpoolctl import threadpool_limits
@@ -52,11 +52,11 @@ def _records(world: str, rows: int, seed: int) -> Records:
 
 def tasks() -> Iterator[Any]:
     """Return what is to be measured, the longest first."""
-    for name, splits in SPLITS.items():
-        for split in range(FIRST, FIRST + splits):
+    for name in readable(SPLITS):
+        for split in _numbers(SPLITS[name]):
             yield delayed(measure_data)(name, split, (DEFAULT, *OTHERS), False)
     for rows, draws in DRAWS.items():
-        for seed in range(FIRST, FIRST + draws):
+        for seed in _numbers(draws):
             for world in WORLDS:
                 yield delayed(measure_draw)(world, rows, seed)
 
@@ -101,7 +101,7 @@ def write_page(path: Path) -> None:
         "are of all its rows. ± is the standard error of Nadeau and Bengio. Above 0 the default "
         "is better.",
         ("data", "splits", *OTHERS),
-        [(name, str(splits), *_differences(name, splits)) for name, splits in SPLITS.items()],
+        [(name, str(SPLITS[name]), *_differences(name, SPLITS[name])) for name in readable(SPLITS)],
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +74,18 @@ def load(name: str, split: int) -> tuple[Rows, Rows]:
 
 def _rows(table: TabularData) -> Rows:
     return Rows(table.to_matrix()[0], table.y, table.z)
+
+
+def readable(names: Iterable[str]) -> list[str]:
+    """Return the data that can be read here, after a line for each that cannot."""
+    found = list(names)
+    for name in [name for name in found if name in LOADERS]:
+        try:
+            LOADERS[name]()
+        except FileNotFoundError as reason:
+            print(f"skipped {name}: {reason}", flush=True)
+            found.remove(name)
+    return found
 
 
 def measure_data(name: str, split: int, methods: Sequence[str], again: bool) -> None:
@@ -256,13 +268,7 @@ def main() -> None:
         ours("effects", "estimate_effects")
     except MissingMethodError as reason:
         raise SystemExit(f"{reason}: nothing to judge by") from None
-    names = [name for name in options.names if not options.quick or name in QUICK]
-    for name in [name for name in names if name in LOADERS]:
-        try:
-            LOADERS[name]()
-        except FileNotFoundError as reason:
-            print(f"skipped {name}: {reason}", flush=True)
-            names.remove(name)
+    names = readable([name for name in options.names if not options.quick or name in QUICK])
     methods, versions = usable_methods(options.methods)
     splits = {name: 1 if options.quick else min(SPLITS[name], options.seeds) for name in names}
     with parallel_config(backend="loky", inner_max_num_threads=1):

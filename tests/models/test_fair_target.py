@@ -128,7 +128,8 @@ def test_a_fair_target_needs_no_way_to_its_strength(engine, data, fitted_target)
 
 @each_engine
 def test_the_history_ends_at_the_log_losses_of_both_labels(engine, data, fitted_target):
-    model = fit(engine.classifier(fitted_target, None, schedule=Schedule(max_steps=5)), data)
+    one = fitted_target.with_settings(fair_target().set_params(smoothing=0.0))
+    model = fit(engine.classifier(one, None, schedule=Schedule(max_steps=5)), data)
     held = hold_out(data.X, data.y + 2.0 * data.z, 0.33, 0)
     margin = model.decision_function(data.X[held])
     assert model.best_iteration_ == 5
@@ -218,7 +219,8 @@ def test_no_strength_trains_one_model(engine, data, fitted_target):
 @each_engine
 def test_eval_set_has_the_effect_predicted_at_its_rows(engine, data, fitted_target):
     beside = make_synthetic(500, random_state=1)
-    model = engine.classifier(fair_target(), None, schedule=Schedule(max_steps=5))
+    one = fair_target().set_params(smoothing=0.0)
+    model = engine.classifier(one, None, schedule=Schedule(max_steps=5))
     fit(model, data, eval_set=(beside.X, beside.y, beside.z))
     margin = model.decision_function(beside.X)
     targets = targets_of(fitted_target.at(beside.X), beside.y, beside.z)
