@@ -59,6 +59,11 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/outcomes.py
 	$(BIN)/python benchmarks/outcome_rounds.py
 	$(BIN)/python benchmarks/real_data.py
+	$(BIN)/python benchmarks/alternatives.py
+	$(BIN)/python benchmarks/measures.py
+	$(BIN)/python benchmarks/weak_scores.py > benchmarks/weak_scores.md
+	$(BIN)/python benchmarks/faults.py
+	$(BIN)/python benchmarks/code_size.py
 	$(BIN)/python benchmarks/readme_picture.py
 
 docs: $(VENV)/.docs

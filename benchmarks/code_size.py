@@ -1,7 +1,8 @@
 """What the source weighs: lines by package, repeated runs of lines, inheritance, files of one fit.
 
-    python benchmarks/code_size.py COMMIT… HEAD
+    python benchmarks/code_size.py [COMMIT…]
 
+Without commits these are the one before the redesign to five main types, its end, and the last.
 Lines are those of code: without blank ones, comments and docstrings. Each commit is read from git
 and, for the fit, run in a process of its own.
 """
@@ -13,6 +14,7 @@ import ast
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -24,6 +26,7 @@ from pathlib import Path
 from tables import append_table, write_table
 
 HERE = Path(__file__).parent
+COMMITS = ("78de37f", "39648a6", "HEAD")
 #: A pair of places shares at least so many lines.
 RUN = 6
 #: A class is a carrier of data if it has a field of each of these kinds.
@@ -32,6 +35,10 @@ ROLES = (
     {"z", "groups", "sensitive", "sensitive_features"},
     {"weights", "sample_weight"},
 )
+#: A line of a constructor that keeps a parameter.
+KEPT_PARAMETER = re.compile(r"self\.(\w+) = \1")
+#: The log-loss of a margin, in NumPy and JAX, torch or CUDA.
+LOG_LOSS = re.compile(r"(?<!def )softplus\(|binary_cross_entropy|log1p\(tail\)")
 #: Run in a process of its own: the files of the package whose functions a default fit calls.
 FIT = """
 import json, sys, warnings
@@ -58,15 +65,23 @@ def sources(commit: str, folder: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in files}
 
 
-def code_lines(source: str) -> list[str]:
-    """Return the lines of code without what indents them."""
-    docstrings: set[int] = set()
+def code_lines(source: str, *, bodies: bool = False) -> list[str]:
+    """Return the lines of code without what indents them; or those of bodies alone.
+
+    Bodies have no signatures and no ``self.name = name``, which scikit-learn wants in full of every
+    estimator.
+    """
+    left_out: set[int] = set()
     for node in ast.walk(ast.parse(source)):
-        kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        if isinstance(node, kinds) and ast.get_docstring(node, clean=False) is not None:
-            docstrings.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+        functions = ast.FunctionDef | ast.AsyncFunctionDef
+        if isinstance(node, ast.Module | ast.ClassDef | functions):
+            if ast.get_docstring(node, clean=False) is not None:
+                left_out.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+            if bodies and isinstance(node, functions):
+                left_out.update(range(node.lineno, node.body[0].lineno))
     lines = enumerate(map(str.strip, source.splitlines()), start=1)
-    return [line for at, line in lines if line and line[0] != "#" and at not in docstrings]
+    code = [line for at, line in lines if line and line[0] != "#" and at not in left_out]
+    return [line for line in code if not bodies or not KEPT_PARAMETER.fullmatch(line)]
 
 
 def repeated_pairs(files: dict[str, list[str]]) -> int:
@@ -143,7 +158,9 @@ def measure(commit: str) -> tuple[list[str], Counter[str]]:
         f"{sum(packages.values()):,}",
         str(len(files)),
         f"{len(held)}: {', '.join(held)}",
+        str(sum(any(map(LOG_LOSS.search, lines)) for lines in code.values())),
         str(repeated_pairs(code)),
+        str(repeated_pairs({path: code_lines(text, bodies=True) for path, text in files.items()})),
         str(longest_inheritance(files)),
         str(fit),
     ]
@@ -154,7 +171,9 @@ NAMES = (
     "lines of code",
     "files",
     "classes that hold an outcome, a sensitive attribute and weights",
+    "files that compute the log-loss of a margin",
     f"pairs of places that share {RUN} lines of code or more",
+    "the same without signatures and lines such as `self.name = name`",
     "longest inheritance",
     "files with a function that a default fit of `FairXGBClassifier` calls",
 )
@@ -163,10 +182,11 @@ NAMES = (
 def main() -> None:
     """Measure the commits and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("commits", nargs="*", default=["HEAD"])
-    commits = parser.parse_args().commits
+    parser.add_argument("commits", nargs="*", default=COMMITS)
+    named = ["git", "log", "--no-walk=unsorted", "--format=%h", *parser.parse_args().commits]
+    commits = subprocess.run(named, capture_output=True, text=True, check=True).stdout.split()
     found = [measure(commit) for commit in commits]
-    page = Path(__file__).with_suffix(".md")
+    page = HERE / "code_size.md"
     rows = [[name, *values] for name, *values in zip(NAMES, *(f for f, _ in found), strict=True)]
     note = "`python benchmarks/code_size.py COMMIT…`. Code without blank lines, comments and "
     note += "docstrings. Each run of lines that two places share counts once."
