@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 from columns import TEXTS, each_column_of_numbers, each_column_of_text
 
+from unsway.copies import find_copies, level_extremes
 from unsway.grouping import Grouping
-from unsway.groups import Groups, find_copies, level_extremes
+from unsway.groups import Groups
 
 
 def groups(name=None):

@@ -6,7 +6,7 @@ of the sensitive attribute never appear in a message beyond the names of its lev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Floats
+
+#: Of more values than this a message names none: they may be those of single rows.
+MOST_NAMED = 10
 
 
 def read_column(values: Any, role: str) -> tuple[NDArray[Any], str | None]:
@@ -144,6 +147,19 @@ def show_value(value: Any) -> str:
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
+def show_levels(levels: Sequence[Any]) -> str:
+    """Return the names of levels; of more than ten, which may be values of single rows, how many.
+
+    Examples
+    --------
+    >>> show_levels(["a", "b"]), show_levels(range(12))
+    ("'a' and 'b'", '12 levels')
+    """
+    if len(levels) > MOST_NAMED:
+        return f"{len(levels)} levels"
+    return (" and " if len(levels) == 2 else ", ").join(map(show_value, levels))
+
+
 def check_length(array: NDArray[Any], n_rows: int, role: str, beside: str = "X") -> None:
     """Raise unless there is one value for each row of the table beside it."""
     if len(array) != n_rows:
@@ -261,3 +277,24 @@ def check_number(
         range_ = of + " and ".join(told) if told else ""
         raise ValueError(f"{name} must be a finite number{range_}; got {value!r}")
     return number
+
+
+def check_values_present(
+    codes: NDArray[Any],
+    sample_weight: Floats | None,
+    values: Iterable[Any],
+    place: str,
+    kind: str,
+) -> None:
+    """Raise if a value has no row, or no weight, in this place."""
+    values = list(values)
+    needed = "both are needed" if len(values) == 2 else "all are needed"
+    many = len(values) > MOST_NAMED  # names of levels that may be values of single rows
+    for code, value in enumerate(values):
+        rows, name = codes == code, f"one of {len(values)}" if many else show_value(value)
+        if not rows.any():
+            raise ValueError(f"{place} has no row of {kind} {name}; {needed}")
+        if sample_weight is not None and not sample_weight[rows].any():
+            raise ValueError(
+                f"{place} has rows of {kind} {name}, but each has a sample_weight of zero; {needed}"
+            )

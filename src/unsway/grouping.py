@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -13,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Floats
-from .checks import check_choice, check_integer, show_value
+from .checks import check_choice, check_integer, show_levels, show_value
+from .levels import Recoding, band_names, keep_levels, merge_levels
 
 #: Ways in which a column of numbers may be read.
 SENSITIVE_AS = ("levels",)
@@ -26,9 +26,6 @@ WEIGHTS = ("uniform", "prevalence")
 
 #: Numbers with more distinct values than this are levels only if the user says so.
 MOST_NUMBERS = 10
-
-#: What rare levels are merged into.
-OTHER = "other"
 
 #: A weight in the fair score over so many times the level's share of the rows is warned about, or
 #: refused.
@@ -62,11 +59,20 @@ class Grouping:
     sensitive_as : "levels", optional
         Takes each distinct value of a column of numbers as a level. Needed where it has more than
         ten and no ``bands``.
+    intersections : bool, default=False
+        Of several attributes, whether the effect of each combination of their levels is removed,
+        shrunk towards the sum of the attributes' effects; by default only these sums are.
     missing : {"refuse", "drop", "use"}, default="refuse"
         What to do with rows whose value is missing: raise an error; leave them out; or train on
         them too. ``"use"`` is for fair targets: rows with a value teach the models of propensity
         and outcome, and a row without one gets the target y + f(X) − E[y|X]. It assumes that who
         has a value depends on X alone, not on y or on z at given X.
+
+    Notes
+    -----
+    Where the sensitive features are a frame of several columns, each setting but ``intersections``
+    and ``missing`` may be a mapping from the names of columns, as in ``bands={"age": [25, 40]}``.
+    The weight of a combination of levels is the product of the weights of its levels.
 
     Examples
     --------
@@ -81,24 +87,74 @@ class Grouping:
     weights: str | Mapping[Any, float] = "uniform"
     sensitive_as: str | None = None
     missing: str = "refuse"
+    intersections: bool = False
 
     def __post_init__(self) -> None:
+        by_column = self._by_column()
+        for name in by_column:
+            each = {
+                column: getattr(Grouping(**{name: value}), name)
+                for column, value in getattr(self, name).items()
+            }
+            object.__setattr__(self, name, each)
         for name in ("only", "bands"):
             given = getattr(self, name)
-            if given is None:
+            if given is None or name in by_column:
                 continue
             if isinstance(given, str) or not np.ndim(given) == 1 or not len(given):
                 raise TypeError(f"{name} must be a list such as {_EXAMPLES[name]}; got {given!r}")
             object.__setattr__(self, name, tuple(np.asarray(given, dtype=object).tolist()))
-        if self.bands is not None:
+        if self.bands is not None and "bands" not in by_column:
             _check_bands(self.bands)
-        if self.merge_below is not None:
+        if self.merge_below is not None and "merge_below" not in by_column:
             check_integer(self.merge_below, "merge_below", at_least=1)
-        if self.sensitive_as is not None:
+        if self.sensitive_as is not None and "sensitive_as" not in by_column:
             check_choice(self.sensitive_as, "sensitive_as", SENSITIVE_AS)
         check_choice(self.missing, "missing", MISSING)
         if not isinstance(self.weights, Mapping):
             check_choice(self.weights, "weights", WEIGHTS)
+        if not isinstance(self.intersections, bool):
+            raise TypeError(f"intersections must be True or False; got {self.intersections!r}")
+
+    def _by_column(self) -> tuple[str, ...]:
+        """Return the settings that are mappings from the names of columns."""
+        found = [name for name in _OF_COLUMNS if isinstance(getattr(self, name), Mapping)]
+        if isinstance(self.weights, Mapping) and any(
+            isinstance(each, str | Mapping) for each in self.weights.values()
+        ):
+            found.append("weights")
+        return tuple(found)
+
+    def of_column(self, name: str | None, names: Sequence[str | None]) -> Grouping:
+        """Return how one of these columns is read."""
+        by_column, own = self._by_column(), {}
+        if len(names) == 1 and self.intersections:
+            raise ValueError(
+                "intersections=True is for several attributes, and sensitive_features is one column"
+            )
+        if len(names) > 1 and self.missing == "use":
+            raise ValueError(
+                "missing='use' is for one sensitive attribute; leave rows without a value out with "
+                "missing='drop'"
+            )
+        for setting in (*_OF_COLUMNS, "weights"):
+            given = getattr(self, setting)
+            if setting in by_column:
+                unknown = [each for each in given if each not in names]
+                if unknown:
+                    shown = ", ".join(map(repr, filter(None, names))) or "no name"
+                    raise ValueError(
+                        f"{setting} is given for {unknown[0]!r}, and the columns of "
+                        f"sensitive_features are {shown}"
+                    )
+                given = given.get(name, type(self).__dataclass_fields__[setting].default)
+            elif len(names) > 1 and _is_of_one_column(setting, given):
+                raise ValueError(
+                    f"sensitive_features has {len(names)} columns; say which of them "
+                    f"{setting}={given!r} is for, as in {setting}={{{names[0]!r}: …}}"
+                )
+            own[setting] = given
+        return Grouping(**own, missing=self.missing)
 
     def __repr__(self) -> str:
         stated = [
@@ -122,11 +178,11 @@ class Grouping:
         """
         codes, levels = self._levels(values, counts, role)
         if self.only is not None:
-            codes, levels = _keep(codes, levels, self.only, role)
+            codes, levels = keep_levels(codes, levels, self.only, role)
         inside = codes >= 0
         sizes = np.bincount(codes[inside], counts[inside], len(levels)).astype(np.float64)
         if self.merge_below is not None:
-            codes, levels, sizes = _merge(codes, levels, sizes, self.merge_below)
+            codes, levels, sizes = merge_levels(codes, levels, sizes, self.merge_below)
         if len(levels) < 2:
             raise ValueError(
                 f"{role} has a single level, {show_value(levels[0])}; at least two are needed"
@@ -153,7 +209,7 @@ class Grouping:
             return np.arange(len(values)), values.tolist() if plain else list(values)
         if values.dtype.kind not in "iuf":
             raise TypeError(f"bands cut a column of numbers, and {role} holds none")
-        names = _band_names(self.bands)
+        names = band_names(self.bands)
         bands = np.searchsorted(np.asarray(self.bands, dtype=np.float64), values, side="right")
         seen, codes = np.unique(bands, return_inverse=True)
         return codes.astype(np.intp), [names[each] for each in seen]
@@ -173,6 +229,9 @@ class Grouping:
         if levels == [0, 1]:  # also False and True
             return 0
         first, second = map(show_value, levels)
+        column = role.partition("[")[2].rstrip("]")  # of several
+        if column:
+            first, second = (f"{{{column}: {level}}}" for level in (first, second))
         raise ValueError(
             f"{role} has the levels {shown}; state the one that the other is compared "
             f"with: groups=Grouping(reference={first}) or Grouping(reference={second})"
@@ -193,53 +252,17 @@ class Grouping:
         return tuple(map(float, weights))
 
 
-@dataclass(frozen=True)
-class Recoding:
-    """Which level each distinct value of a column belongs to.
-
-    Parameters
-    ----------
-    values : array
-        The distinct values, sorted.
-    codes : array of int
-        Of each value the position of its level, −1 where its rows are left out.
-    levels : tuple
-        The levels, the reference first.
-    bands : sequence of float, optional
-        What cuts numbers, also those not among the values.
-    """
-
-    values: NDArray[Any]
-    codes: NDArray[np.intp]
-    levels: tuple[Any, ...]
-    bands: Sequence[float] | None = None
-
-    def of(self, column: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the position of the level of other rows, −1 where they are left out.
-
-        A value that did not occur belongs to the level of merged ones, and is refused where there
-        is none.
-        """
-        if self.bands is not None:
-            names = _band_names(self.bands)
-            places = [self.levels.index(each) if each in self.levels else -1 for each in names]
-            return np.array(places)[np.searchsorted(self.bands, column, side="right")]
-        known = dict(zip(self.values.tolist(), self.codes, strict=True))
-        other = self.levels.index(OTHER) if OTHER in self.levels else None
-        distinct, positions = np.unique(column, return_inverse=True)
-        codes = [known.get(value, other) for value in distinct.tolist()]
-        if None in codes:
-            raise UnknownLevelError(
-                "sensitive_features has a level that the training rows have not"
-            )
-        return np.array(codes, dtype=np.intp)[positions]
-
-
-class UnknownLevelError(ValueError):
-    """A column has a level that the rows before have not."""
-
+#: Settings that may be a mapping from the names of columns, as ``weights`` may.
+_OF_COLUMNS = ("reference", "only", "bands", "merge_below", "sensitive_as")
 
 _EXAMPLES = {"only": "['Black', 'White']", "bands": "[25, 40, 60]"}
+
+
+def _is_of_one_column(setting: str, given: Any) -> bool:
+    """Return whether the value of a setting can be meant for one column only."""
+    return given is not None and (
+        setting in ("reference", "only", "bands") or isinstance(given, Mapping)
+    )
 
 
 def check_grouping(groups: Any) -> Grouping:
@@ -250,19 +273,6 @@ def check_grouping(groups: Any) -> Grouping:
             f"{groups!r}"
         )
     return Grouping() if groups is None else groups
-
-
-def show_levels(levels: Sequence[Any]) -> str:
-    """Return the names of levels; of more than ten, which may be values of single rows, how many.
-
-    Examples
-    --------
-    >>> show_levels(["a", "b"]), show_levels(range(12))
-    ("'a' and 'b'", '12 levels')
-    """
-    if len(levels) > MOST_NUMBERS:
-        return f"{len(levels)} levels"
-    return (" and " if len(levels) == 2 else ", ").join(map(show_value, levels))
 
 
 def check_large_weights(
@@ -296,39 +306,3 @@ def _check_bands(bands: Sequence[Any]) -> None:
     cuts = np.asarray(bands, dtype=np.float64)
     if not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
         raise ValueError(f"bands must be finite numbers that increase; got {bands!r}")
-
-
-def _band_names(bands: Sequence[float]) -> list[str]:
-    cuts = [f"{each:g}" for each in bands]
-    between = [f"{low}-{high}" for low, high in pairwise(cuts)]
-    return [f"<{cuts[0]}", *between, f">={cuts[-1]}"]
-
-
-def _keep(
-    codes: NDArray[np.intp], levels: list[Any], only: Sequence[Any], role: str
-) -> tuple[NDArray[np.intp], list[Any]]:
-    """Return levels and codes of those to keep, with −1 for rows of the others."""
-    for each in only:
-        if each not in levels:
-            raise ValueError(
-                f"only: {each!r} is not a level of {role}, which has {show_levels(levels)}"
-            )
-    kept = [place for place, level in enumerate(levels) if level in only]
-    place = np.full(len(levels), -1)
-    place[kept] = np.arange(len(kept))
-    return place[codes], [levels[each] for each in kept]
-
-
-def _merge(
-    codes: NDArray[np.intp], levels: list[Any], sizes: Floats, fewest: int
-) -> tuple[NDArray[np.intp], list[Any], Floats]:
-    """Return levels and codes where levels of few rows are one level, with its other rows."""
-    rare = (sizes < fewest) | np.array([level == OTHER for level in levels])
-    if not (sizes < fewest).any():
-        return codes, levels, sizes
-    kept = np.flatnonzero(~rare)
-    place = np.full(len(levels) + 1, len(kept))
-    place[kept] = np.arange(len(kept))
-    place[-1] = -1
-    merged = np.append(sizes[kept], sizes[rare].sum())
-    return place[codes], [*(levels[each] for each in kept), OTHER], merged

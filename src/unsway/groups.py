@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Codes, Floats, Index
+from .attributes import Attributes, columns_of_attributes, join_columns, role_of
 from .checks import (
     check_length,
+    check_values_present,
     count_missing,
     distinct_values,
     read_column,
     read_known,
+    show_levels,
     show_value,
 )
-from .grouping import MOST_NUMBERS, Recoding, show_levels
+from .copies import refuse_sensitive_columns
 from .grouping import Grouping as Grouping
 from .grouping import check_grouping as check_grouping
-from .tables import Column, columns, take
-
-#: Rows looked at first: most columns are no copy of the sensitive attribute there already.
-_HEAD = 1_000
+from .grouping import check_large_weights
+from .levels import Recoding
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,6 +49,8 @@ class Groups:
         The positions of these rows among those given, where rows of other levels were left out.
     recoding : Recoding, optional
         Which level each distinct value of the column belongs to; see `like`.
+    attributes : Attributes, optional
+        Where there are several attributes, which combination of their levels each level is.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Groups:
     weighting: str | tuple[float, ...] = "uniform"
     kept: Index | None = None
     recoding: Recoding | None = field(default=None, repr=False)
+    attributes: Attributes | None = None
 
     @classmethod
     def check(
@@ -80,7 +83,7 @@ class Groups:
 
         Parameters
         ----------
-        sensitive_features : column of any kind, or Groups
+        sensitive_features : column of any kind, frame of several, or Groups
             At least two levels, no missing value. Groups are taken as they are.
         n_rows : int
             Rows it must have.
@@ -89,13 +92,28 @@ class Groups:
         beside : str, default="X"
             What has that many rows.
         """
-        role = "sensitive_features"
         if sensitive_features is None:
             raise TypeError("sensitive_features is required: pass sensitive_features=z by name")
         how = check_grouping(groups)
         if isinstance(sensitive_features, cls):
-            check_length(sensitive_features.codes, n_rows, role, beside)
+            check_length(sensitive_features.codes, n_rows, "sensitive_features", beside)
             return replace(sensitive_features, kept=None)
+        columns = columns_of_attributes(sensitive_features)
+        if columns is not None:
+            return cls._of_attributes(columns, n_rows, how, beside)
+        return cls._of_column(sensitive_features, n_rows, how, beside=beside)
+
+    @classmethod
+    def _of_column(
+        cls,
+        sensitive_features: Any,
+        n_rows: int,
+        how: Grouping,
+        *,
+        role: str = "sensitive_features",
+        beside: str = "X",
+    ) -> Self:
+        """Return one column as groups."""
         missing = count_missing(sensitive_features, role)
         if missing and how.missing != "refuse":
             return cls._partly(sensitive_features, n_rows, how, role, beside)
@@ -109,12 +127,43 @@ class Groups:
         check_length(array, n_rows, role, beside)
         values = distinct_values(array, role)
         if len(values) == 1:
-            raise ValueError(f"{role} has {_describe(values)}; at least two are needed")
+            shown = f"a single level, {show_value(values[0])}"
+            raise ValueError(f"{role} has {shown}; at least two are needed")
         if len(values) == 2:
             positions = (array == values[1]).astype(np.intp)
         else:
             positions = np.searchsorted(values, array)
-        return cls.coded(positions, values, groups=how, name=name)
+        return cls.coded(positions, values, groups=how, name=name, role=role)
+
+    @classmethod
+    def _of_attributes(
+        cls, columns: Mapping[str, Any], n_rows: int, how: Grouping, beside: str
+    ) -> Self:
+        """Return the combinations of the levels of several columns as groups."""
+        parts = {
+            name: cls._of_column(
+                column, n_rows, how.of_column(name, list(columns)),
+                role=role_of(name), beside=beside,
+            )
+            for name, column in columns.items()
+        }  # fmt: skip
+        return cls.joined(parts, n_rows, intersections=how.intersections)
+
+    @classmethod
+    def joined(cls, parts: Mapping[str, Groups], n_rows: int, *, intersections: bool) -> Self:
+        """Return the groups of combinations of several attributes, each read by itself."""
+        return cls.combined(*join_columns(parts, n_rows, intersections=intersections))
+
+    @classmethod
+    def combined(cls, attributes: Attributes, codes: NDArray[np.intp]) -> Self:
+        """Return the groups of combinations of levels; rows of a code below 0 are left out."""
+        return cls(
+            codes=np.zeros(0, dtype=np.uint8),
+            levels=attributes.names,
+            name=attributes.title,
+            weighting=attributes.weighting,
+            attributes=attributes,
+        ).with_codes(codes)
 
     @classmethod
     def _partly(
@@ -173,7 +222,7 @@ class Groups:
         role : str
             What messages call the column.
         """
-        how = check_grouping(groups)
+        how = check_grouping(groups).of_column(name, [name])
         if counts is None:
             counts = np.bincount(positions, minlength=len(values))
         found = how.recode(values, counts, role)
@@ -197,6 +246,8 @@ class Groups:
 
     def like(self, sensitive_features: Any, n_rows: int, *, beside: str = "X") -> Self:
         """Return another column of the same attribute as groups of the same levels."""
+        if self.attributes is not None:
+            return self.with_codes(self.attributes.code(sensitive_features, n_rows, beside))
         missing = count_missing(sensitive_features, "sensitive_features") if self.partial else 0
         if self.two or self.recoding is None or missing:
             return self.check(sensitive_features, n_rows, groups=self.grouping, beside=beside)
@@ -251,7 +302,24 @@ class Groups:
     @property
     def design(self) -> Floats:
         """The columns that models of all groups have beside X, one row for each level."""
-        return np.eye(self.n_levels)
+        return np.eye(self.n_levels) if self.attributes is None else self.attributes.design
+
+    @cached_property
+    def estimated(self) -> tuple[tuple[Groups, Floats], ...]:
+        """The groups that each have an effect of their own and so need rows.
+
+        Those of each attribute where a combination has the sum of their effects, else these. With
+        them comes which of these levels belong to which of theirs, as 0 and 1.
+        """
+        attributes = self.attributes
+        if attributes is None or attributes.intersections:
+            return ((self, np.eye(self.n_levels)),)
+        return tuple(
+            (replace(self, codes=members.argmax(axis=1)[self.codes], levels=each.levels,
+                     name=each.name, weighting=each.weighting, recoding=each.recoding,
+                     attributes=None), members)
+            for each, members in zip(attributes.each, attributes.memberships, strict=True)
+        )  # fmt: skip
 
     def counts(self, sample_weight: Floats | None = None) -> Floats:
         """Return the rows, or their weight, of each level."""
@@ -266,6 +334,9 @@ class Groups:
         counts : array of shape (n_levels,), optional
             The rows of each level, or their weight, where they are not all here.
         """
+        if self.attributes is not None and self.weighting != "uniform":
+            sizes = self.counts() if counts is None else counts
+            return tuple(self.attributes.weights(sizes).tolist())
         if self.weighting == "uniform":
             return (1 / self.n_levels,) * self.n_levels
         if self.weighting == "prevalence":
@@ -273,19 +344,30 @@ class Groups:
             return tuple((sizes / sizes.sum()).tolist())
         return tuple(map(float, self.weighting))
 
+    def weighted(self, weighting: str) -> Self:
+        """Return the groups with other weights by name."""
+        attributes = self.attributes
+        if attributes is not None:
+            attributes = attributes.weighted(weighting)
+        return replace(self, weighting=weighting, attributes=attributes)
+
+    def check_weights(self, weights: Sequence[float], counts: Floats) -> None:
+        """Warn of, or refuse, levels whose weight is far above their share of the rows."""
+        shares = counts / counts.sum()
+        for groups, members in self.estimated:
+            each = np.asarray(weights) @ members
+            check_large_weights(each.tolist(), (shares @ members).tolist(), groups.names)
+
     @property
     def grouping(self) -> Grouping:
         """What reads another column of the same levels in the same way."""
-        missing = "use" if self.partial else "refuse"
-        return Grouping(reference=self.levels[0], sensitive_as="levels", missing=missing)
+        how: dict[str, Any] = {"missing": "use"} if self.partial else {}
+        return Grouping(reference=self.levels[0], sensitive_as="levels", **how)
 
     def as_given(self) -> NDArray[Any]:
         """Return the level of each row, as the user wrote it."""
-        if self.two:
-            return np.asarray(self.levels)[self.codes]
-        levels = np.empty(self.n_levels, dtype=object)
-        levels[:] = self.levels
-        return levels[self.codes]
+        levels = np.asarray(self.levels, dtype=None if self.two else object)
+        return np.asarray(levels[self.codes])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -298,102 +380,19 @@ class Groups:
 
     def check_present(self, sample_weight: Floats | None, place: str) -> None:
         """Raise if a level has no row, or no weight, in this place."""
-        check_values_present(self.codes, sample_weight, self.levels, place, "sensitive level")
+        for groups, _ in self.estimated:
+            check_values_present(
+                groups.codes, sample_weight, groups.levels, place, "sensitive level"
+            )
 
     def refuse_in(self, X: Any) -> None:
         """Raise if X still holds the sensitive attribute, under its name or as a recoded copy."""
-        for position, head in enumerate(columns(take(X, slice(_HEAD)))):
-            if self.name is not None and head.name == self.name:
-                raise ValueError(
-                    f"X contains the sensitive column {head.name!r}; drop it: it is needed in "
-                    "fit only, as sensitive_features"
-                )
-            if self._is_copy(head) and self._is_copy(next(islice(columns(X), position, None))):
-                refuse_copy(head.name)
+        for groups in self.alone():
+            refuse_sensitive_columns(X, groups.codes, groups.n_levels, groups.name)
 
-    def _is_copy(self, column: Column) -> bool:
-        """Return whether the column of the first rows, or of all, is the level recoded."""
-        values, codes = column.values, self.codes[: len(column.values)]
-        if column.categorical:
-            values = np.unique(values, return_inverse=True)[1].astype(np.float64)
-        extremes = level_extremes(values[:, None], codes, len(self.levels))
-        return _varies_with_level(extremes, np.unique(codes))
-
-
-def level_extremes(matrix: NDArray[Any], codes: Codes, n_levels: int) -> Floats:
-    """Return the largest value of each column, and minus its smallest, within each level.
-
-    The elementwise maximum over batches or workers is that of all rows, which is how
-    `find_copies` sees a table that is never in one place. A missing value counts as infinite.
-
-    Returns
-    -------
-    array of shape (n_levels, 2, n_columns)
-    """
-    extremes = np.full((n_levels, 2, matrix.shape[1]), -np.inf)
-    for level in range(n_levels):
-        inside = matrix[codes == level]
-        if len(inside):
-            extremes[level] = [inside.max(axis=0), -inside.min(axis=0)]
-    extremes[np.isnan(extremes)] = np.inf
-    return extremes
-
-
-def find_copies(extremes: Floats) -> NDArray[np.intp]:
-    """Return the columns that are constant within every level and differ between two of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> matrix = np.array([[5.0, 1.0], [5.0, 2.0], [7.0, 3.0]])
-    >>> find_copies(level_extremes(matrix, np.array([0, 0, 1]), 2)).tolist()
-    [0]
-    """
-    high, low = extremes[:, 0], -extremes[:, 1]
-    constant = (high == low).all(axis=0)
-    return np.flatnonzero(constant & (high != high[0]).any(axis=0))
-
-
-def _varies_with_level(extremes: Floats, seen: Codes) -> bool:
-    """Return whether one column is the level recoded, as far as the levels seen go."""
-    present = extremes[seen[seen < len(extremes)]]
-    if not len(present):  # no row of the head has a level
-        return True
-    if len(present) == 1:  # a head of one level rules out only what varies within it
-        return bool((present[:, 0] == -present[:, 1]).all())
-    return bool(len(find_copies(present)))
-
-
-def refuse_copy(name: str) -> None:
-    """Raise because this column is the sensitive attribute under another coding."""
-    raise ValueError(
-        f"X contains the sensitive attribute: {name!r} is the same as sensitive_features up to its "
-        "coding; drop that column"
-    )
-
-
-def check_values_present(
-    codes: NDArray[Any],
-    sample_weight: Floats | None,
-    values: Iterable[Any],
-    place: str,
-    kind: str,
-) -> None:
-    """Raise if a value has no row, or no weight, in this place."""
-    values = list(values)
-    needed = "both are needed" if len(values) == 2 else "all are needed"
-    many = len(values) > MOST_NUMBERS  # names of levels that may be values of single rows
-    for code, value in enumerate(values):
-        rows, name = codes == code, f"one of {len(values)}" if many else show_value(value)
-        if not rows.any():
-            raise ValueError(f"{place} has no row of {kind} {name}; {needed}")
-        if sample_weight is not None and not sample_weight[rows].any():
-            raise ValueError(
-                f"{place} has rows of {kind} {name}, but each has a sample_weight of zero; {needed}"
-            )
-
-
-def _describe(levels: NDArray[Any]) -> str:
-    if len(levels) == 1:
-        return f"a single level, {show_value(levels[0])}"
-    return f"{len(levels)} levels"
+    def alone(self) -> tuple[Groups, ...]:
+        """Return each attribute by itself."""
+        if self.attributes is None:
+            return (self,)
+        apart = replace(self, attributes=replace(self.attributes, intersections=False))
+        return tuple(groups for groups, _ in apart.estimated)

@@ -14,9 +14,15 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from ._typing import Floats, Reduce
-from .checks import check_choice, check_length, distinct_values, read_column, read_numbers
+from .checks import (
+    check_choice,
+    check_length,
+    check_values_present,
+    distinct_values,
+    read_column,
+    read_numbers,
+)
 from .core import Gamma, LogLoss, Loss, MultinomialLogLoss, Poisson, SquaredError, Tweedie
-from .groups import check_values_present
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ._typing import Floats, Index
 from .checks import check_same_order, check_weights, read_clusters
+from .core import LogLoss
 from .folds import canonical_order
 from .grouping import Grouping
 from .groups import Groups
@@ -159,10 +160,26 @@ class Rows:
         """Return the same rows with another table of covariates, such as an engine's matrix."""
         return replace(self, X=X)
 
+    def with_groups(self, groups: Groups) -> Self:
+        """Return the same rows, in the order they have, with another sensitive attribute."""
+        return replace(self, groups=groups).with_order(self.order)
+
+    def with_label(self, label: NDArray[np.bool_]) -> Self:
+        """Return the same rows, in the order they have, with a label of two classes as outcome."""
+        outcome = Outcome(values=label.astype(np.float64), loss=LogLoss(), classes=np.array([0, 1]))
+        return replace(self, outcome=outcome).with_order(self.order)
+
     def means_by_level(self, values: Floats) -> Floats:
-        """Return the weighted mean of values in each level."""
+        """Return the weighted mean of values in each level, NaN in one without rows."""
         weights = np.ones(len(self)) if self.weights is None else self.weights
-        return self.groups.counts(weights * values) / self.groups.counts(weights)
+        totals = self.groups.counts(weights)
+        totals[totals == 0] = np.nan
+        return self.groups.counts(weights * values) / totals
+
+    def spread_of_levels(self, values: Floats) -> float:
+        """Return the largest difference between the means of two levels."""
+        means = self.means_by_level(values)
+        return float(np.nanmax(means) - np.nanmin(means))
 
     def strata(self) -> NDArray[np.intp]:
         """Return a number for each combination of class and group, to split rows evenly by."""

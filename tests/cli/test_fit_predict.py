@@ -20,7 +20,7 @@ from unsway import FairLogisticRegression, FairXGBClassifier, Parity
 from unsway.cli import fit as fit_module
 from unsway.cli.app import app
 from unsway.cli.console import steps
-from unsway.cli.flags import split_sensitive
+from unsway.cli.sensitive import split_sensitive
 from unsway.cli.table_files import plain_columns, read_table
 from unsway.models.features import features_of_table, one_hot
 from unsway.models.folder import load_model

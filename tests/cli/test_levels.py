@@ -1,6 +1,7 @@
 """``unsway fit`` on sensitive columns with several levels, bands and comparisons."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -9,12 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from unsway.cli.app import app
-from unsway.cli.flags import split_sensitive
+from unsway.cli.sensitive import split_sensitive
 
 pytest.importorskip("xgboost")
 
 N = 1_200
 ROLES = ["--target", "hired", "--drop", "wave"]
+NO_RACE = "--drop", "race"
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +74,12 @@ def test_one_level_may_be_compared_with_the_rest(people, tmp_path):
 
 
 def test_numbers_are_cut_into_bands(people, tmp_path):
-    _, card = fit(people, tmp_path / "m", "--sensitive", "age", "--bands", "30,50")
+    _, card = fit(people, tmp_path / "m", "--sensitive", "age", "--bands", "30,50", *NO_RACE)
     assert sorted(card["roles"]["sensitive_levels"]) == ["30-50", "<30", ">=50"]
 
 
 def test_numbers_are_compared_with_one(people, tmp_path):
-    _, card = fit(people, tmp_path / "m", "--sensitive", "age>=50")
+    _, card = fit(people, tmp_path / "m", "--sensitive", "age>=50", *NO_RACE)
     assert card["roles"]["sensitive_levels"] == ["<50", ">=50"]
 
 
@@ -143,3 +145,66 @@ def test_rows_of_other_levels_are_left_out_of_an_audit_with_their_scores(people,
     assert result.exit_code == 0, result.output
     rows = sum(each["race"] != "Other" for each in parquet.read_table(people).to_pylist())
     assert f"{rows:,} rows" in result.stdout
+
+
+# --- several columns -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory):
+    rng = np.random.default_rng(1)
+    skill, sex = rng.normal(size=N), rng.choice(["F", "M"], N)
+    odds = skill + 0.8 * (sex == "M")
+    table = pa.table(
+        {
+            "skill": skill,
+            "test": rng.normal(size=N),
+            "age": rng.integers(18, 70, N),
+            "sex": sex,
+            "wave": rng.integers(0, 3, N),
+            "hired": (rng.random(N) < 1 / (1 + np.exp(-odds))).astype(int),
+        }
+    )
+    path = tmp_path_factory.mktemp("crossed") / "people.parquet"
+    parquet.write_table(table, path)
+    return path
+
+
+@pytest.mark.parametrize("more", [(), ("--engine", "logistic"), ("--low-memory",)], ids=str)
+def test_several_columns_are_read_as_the_combinations_of_their_levels(crossed, tmp_path, more):
+    flags = "--sensitive", "sex=M,age", "--bands", "age=40", "--reference", "age=>=40"
+    _, card = fit(crossed, tmp_path / "m", *flags, *more)
+    assert card["roles"]["sensitive"] == "sex, age"
+    levels = ["F × >=40", "F × <40", "M × >=40", "M × <40"]
+    assert card["roles"]["sensitive_levels"] == levels
+    assert [each["level"] for each in card["training"]["groups"]] == levels
+    assert {each["name"] for each in card["features"]} == {"skill", "test"}
+
+
+def test_the_audit_has_a_line_for_each_combination(crossed, tmp_path):
+    flags = ["--sensitive", "sex,age", "--bands", "age=40", "--reference", "sex=F;age=<40"]
+    fit(crossed, tmp_path / "m", *flags, "--intersections")
+    arguments = ["audit", crossed, *ROLES, *flags, "--scores", tmp_path / "m", "--bootstrap", 0]
+    arguments += ["--allow-training-rows", "--json", tmp_path / "a.json"]
+    result = CliRunner().invoke(app, [str(each) for each in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    found = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    lines = [each["level"] for each in found["groups"]]
+    assert lines == ["F × <40", "F × >=40", "M × <40", "M × >=40"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--sensitive", "sex,age", "--bands", "25"], 'say which one, as in --bands "sex=25"'),
+        (["--sensitive", "sex,age"], "say which counts as 1, as in --sensitive sex=M"),
+        (["--sensitive", "sex,sex"], "has a column twice"),
+        (["--sensitive", "sex,hired"], "--target and --sensitive are both 'hired'"),
+        (["--sensitive", "sex,size"], "there is no column 'sex,size'"),
+        (["--sensitive", "sex=M", "--intersections"], "--intersections is for several columns"),
+        (["--sensitive", "sex=M,age>=40", "--missing-sensitive", "use"], "is for one sensitive"),
+    ],
+)
+def test_flags_of_several_columns_that_do_not_fit_are_refused(crossed, tmp_path, flags, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        fit(crossed, tmp_path / "m", *flags)

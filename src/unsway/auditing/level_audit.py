@@ -14,6 +14,7 @@ from .._typing import Floats
 from ..effects.level_effects import LevelEffects
 from ..effects.level_estimation import effects_of_levels
 from ..effects.level_left import LevelsLeft
+from ..effects.reported_levels import reported_levels, rows_not_reported
 from ..frames import plain
 from ..grouping import Grouping
 from ..rows import Rows
@@ -203,7 +204,7 @@ def audit_rows(rows: Rows, p: Floats, settings: Settings, **options: Any) -> Lev
         left=left,
         effects=effects,
         missing=missing,
-        levels=rows.groups.names,
+        levels=tuple(rows.groups.names[code] for code in reported_levels(rows)),
         sensitive_name=rows.groups.name,
         settings={
             "threshold": threshold,
@@ -212,6 +213,7 @@ def audit_rows(rows: Rows, p: Floats, settings: Settings, **options: Any) -> Lev
             "rows_for_effects": 0 if effects is None else effects.settings["n_rows"],
             "weighted": rows.weights is not None,
             "random_state": settings.random_state,
+            **rows_not_reported(rows, reported_levels(rows)),
         },
     )
 
@@ -224,15 +226,16 @@ def _by_level(
     effects: LevelEffects | None,
 ) -> Iterator[dict[str, Any]]:
     """Yield what is known of each level."""
-    for code, level in enumerate(rows.groups.names):
-        inside = rows.groups.codes == code
+    for code in reported_levels(rows):
+        level, inside = rows.groups.names[code], rows.groups.codes == code
         weights = None if rows.weights is None else rows.weights[inside]
         found = _performance(rows.y[inside], p[inside], weights, threshold)
         line: dict[str, Any] = {"level": level, "rows": int(inside.sum()), **found}
-        if left is not None and effects is not None:
-            line["effective_rows"] = effects.effective_rows[code]
-            line["fair_mean"] = effects.fair_means[code].estimate
-            each = left.left[code]
+        if left is not None and effects is not None and level in effects.levels:
+            place = effects.levels.index(level)
+            line["effective_rows"] = effects.effective_rows[place]
+            line["fair_mean"] = effects.fair_means[place].estimate
+            each = left.left[place]
             line |= {"left": each.estimate, "left_low": each.low, "left_high": each.high}
         line["few_rows"] = bool(min(line["rows"], line.get("effective_rows", np.inf)) < FEW_ROWS)
         yield line
@@ -270,6 +273,9 @@ def _sentences(found: LevelAudit) -> Iterator[str]:
     few = [short(line["level"]) for line in found.table.to_records() if line["few_rows"]]
     if few:
         yield f"Few rows, so that the figures are noisy: {', '.join(few)}."
+    rest = found.settings.get("rows_not_reported")
+    if rest:
+        yield f"{rest:,} rows are in combinations of fewer than 50 rows, which have no line."
     if found.effects is not None:
         level, worst = found.effects.worst_overlap
         yield (

@@ -25,8 +25,9 @@ from ..report import write_audit_report
 from ..report.level_report import write_level_report
 from ..rows import Rows
 from .audit_numbers import judge_predictions
+from .coded_columns import check_column
 from .console import note, one_line, say, steps
-from .flags import check_column, take_roles, used_rows
+from .flags import take_roles, used_rows
 from .options import RoleFlags
 from .outputs import REPORT_PACKAGES, check_html, check_installed, places
 from .predict import model_columns, predict_table, text_columns

@@ -17,6 +17,7 @@ from .. import (
     FairXGBClassifier,
 )
 from .._typing import Floats, Index, Mask
+from ..copies import find_copies, level_extremes, warn_of_other_attributes
 from ..core import Step
 from ..criteria import (
     DirectEffect,
@@ -28,7 +29,7 @@ from ..criteria import (
     choose_strength,
 )
 from ..effects import Propensity
-from ..groups import find_copies, level_extremes
+from ..effects.reported_levels import reported_levels
 from ..models.boosting import check_booster, nuisance_fitting
 from ..models.external import check_low_memory, fit_rows, predict_rows
 from ..models.features import Feature, features_of_table, one_hot
@@ -294,16 +295,27 @@ def measure(trained: Trained, name: str) -> dict[str, float]:
 
 
 def describe_levels(trained: Trained) -> list[dict[str, Any]]:
-    """Return rows, labels and scores of each level of the training rows, ready for JSON."""
+    """Return rows, labels and scores of each level of the training rows, ready for JSON.
+
+    Combinations of several attributes with few rows are left out.
+    """
     chosen = trained.parts["train"]
     chosen = chosen[trained.rows.groups.known[chosen]]
     rows = trained.rows.with_table(None).take(chosen)
-    labels, scores = rows.means_by_level(rows.y), rows.means_by_level(trained.scores[chosen])
-    counts = rows.groups.counts()
-    return [
-        {"level": name, "rows": int(n), "positive_rate": float(y), "mean_score": float(p)}
-        for name, n, y, p in zip(rows.groups.names, counts, labels, scores, strict=True)
-    ]
+    scores, found = trained.scores[chosen], []
+    for code in reported_levels(rows):
+        inside = rows.groups.codes == code
+        weights = None if rows.weights is None else rows.weights[inside]
+        y, p = (float(np.average(each[inside], weights=weights)) for each in (rows.y, scores))
+        found.append(
+            {
+                "level": rows.groups.names[code],
+                "rows": int(inside.sum()),
+                "positive_rate": y,
+                "mean_score": p,
+            }
+        )
+    return found
 
 
 def _length(model: Any) -> dict[str, Any]:
@@ -315,10 +327,13 @@ def _length(model: Any) -> dict[str, Any]:
 
 def one_hot_rows(rows: Rows) -> tuple[Floats, tuple[Feature, ...]]:
     """Return covariates for a linear model; raise if a column is the sensitive attribute itself."""
+    warn_of_other_attributes(rows.X, rows.groups.name)
     features = features_of_table(rows.X)
     matrix, names = one_hot(rows.X, features, keep_missing=True)
-    copies = find_copies(level_extremes(matrix, rows.groups.codes, len(rows.groups.levels)))
-    if len(copies):
+    for groups in rows.groups.alone():
+        copies = find_copies(level_extremes(matrix, groups.codes, groups.n_levels))
+        if not len(copies):
+            continue
         raise ValueError(
             f"{names[copies[0]]!r} is the same as the sensitive column in every row; leave that "
             "column out with --drop"

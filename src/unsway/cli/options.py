@@ -102,13 +102,16 @@ class RoleFlags:
     merge_below: int | None = None
     level_weights: str = "uniform"
     missing_sensitive: str = "refuse"
+    intersections: bool = False
+    attributes: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are no covariates."""
         named = (self.weights, self.exposure, self.cluster)
         others = (each for each in named if each is not None)
-        return (self.target, self.sensitive, *others, *self.drop)
+        sensitive = [name for name, _ in self.attributes] or [self.sensitive]
+        return (self.target, *sensitive, *others, *self.drop)
 
 
 #: The options of how a file is written.
@@ -138,6 +141,9 @@ level_options = together(
                  help="Cuts a sensitive column of numbers into bands, as in 25,40,60."),
     click.option("--merge-below", type=click.IntRange(min=1), metavar="ROWS",
                  help="Merge sensitive levels of fewer rows into one."),
+    click.option("--intersections", is_flag=True,
+                 help="Of several sensitive columns, remove the effect of each combination of "
+                 "their levels, not only the sum of theirs."),
     click.option("--level-weights", type=click.Choice(["uniform", "prevalence"]),
                  default="uniform", show_default=True,
                  help="What each sensitive level counts in the fair score."),
@@ -166,7 +172,9 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="The value of the target that is scored. 0/1 needs none."),
         click.option("--sensitive", required=True, metavar="COLUMN",
                      help="The sensitive column: all its levels, COLUMN=VALUE for one of them "
-                     "against the rest, or a comparison such as \"age>=50\"."),
+                     "against the rest, or a comparison such as \"age>=50\"; several with commas "
+                     "between, whose --reference, --only and --bands name the column, as in "
+                     "--bands age=25,40 or --reference \"sex=F;race=White\"."),
         level_options,
         click.option("--drop", multiple=True, metavar="COLUMN,…",
                      help="Columns to leave out; may be given again."),

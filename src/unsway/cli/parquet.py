@@ -10,7 +10,8 @@ from ..extras import load
 from ..models.folder import TrainingRoles
 from ..models.parquet import ParquetRows, column_names
 from ..rows import Rows
-from .flags import Coded, code_column, code_roles, find_columns
+from .coded_columns import Coded, code_column
+from .flags import code_roles, find_columns
 from .options import RoleFlags
 from .table_files import refuse_many_levels
 

@@ -13,9 +13,10 @@ from ..models.folder import load_model
 from ..models.reasons import reasons as find_reasons
 from ..models.regression import scores_of
 from ..models.saved_model import SavedModel
+from .coded_columns import check_column
 from .console import note, say, steps
 from .covariates import notes_of
-from .flags import check_column, split_columns
+from .flags import split_columns
 from .number_target import exposure_column
 from .options import Reading
 from .outputs import places

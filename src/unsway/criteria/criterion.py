@@ -16,6 +16,7 @@ from ..core import Objective, Penalty, check_strength
 from ..core.penalty import identity
 from ..effects import HERE, Fitting, warn_about_overlap
 from ..effects.separation import warn_of_extremes
+from ..groups import Groups
 from ..outcome import Outcome
 from ..rows import Rows
 from ..tables import take
@@ -288,11 +289,31 @@ def warn_about_worst_pair(
     Of levels l and k they are b_l/P_l over b_l/P_l + b_k/P_k, where P is the share of the rows: as
     if both levels had as many rows. Their share outside [.05, .95] is averaged over both.
     """
-    groups, sums = rows.groups, identity if reduce is None else reduce
+    sums, found = identity if reduce is None else reduce, []
+    for groups, members in rows.groups.estimated:
+        worst = _shares_of_extremes(groups, propensities @ members, rows.weights, sums)
+        first, second = np.unravel_index(int(np.argmax(worst)), worst.shape)
+        pair = f"{groups.names[first]!r} and {groups.names[second]!r}"
+        found.append((float(worst[first, second]), pair))
+    share, pair = max(found)
+    warn_of_extremes(
+        share,
+        (0.05, 0.95),
+        max_share,
+        f"the direct effect between {pair}, the two levels that differ most, is extrapolated there "
+        "by the outcome models. Merge levels, leave out columns of X that stand for the sensitive "
+        "attribute, or check the result on other data",
+    )
+
+
+def _shares_of_extremes(
+    groups: Groups, propensities: Floats, sample_weight: Floats | None, sums: Reduce
+) -> Floats:
+    """Return the share of extreme propensities of each pair of levels."""
     n_levels = groups.n_levels
-    counts = sums(groups.counts(rows.weights))
+    counts = sums(groups.counts(sample_weight))
     rates = propensities / np.maximum(counts, np.finfo(float).tiny)
-    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    weights = np.ones(len(groups)) if sample_weight is None else sample_weight
     outside = np.zeros((n_levels, n_levels))
     for level in range(n_levels):
         for other in range(level):
@@ -300,17 +321,7 @@ def warn_about_worst_pair(
             shares = np.bincount(groups.codes, weights * odd, n_levels)
             outside[level, other], outside[other, level] = shares[level], shares[other]
     outside = sums(outside) / np.maximum(counts, np.finfo(float).tiny)[:, None]
-    worst = (outside + outside.T) / 2
-    first, second = np.unravel_index(int(np.argmax(worst)), worst.shape)
-    pair = f"{groups.names[first]!r} and {groups.names[second]!r}"
-    warn_of_extremes(
-        float(worst[first, second]),
-        (0.05, 0.95),
-        max_share,
-        f"the direct effect between {pair}, the two levels that differ most, is extrapolated there "
-        "by the outcome models. Merge levels, leave out columns of X that stand for the sensitive "
-        "attribute, or check the result on other data",
-    )
+    return np.asarray((outside + outside.T) / 2)
 
 
 def _check_criterion(criterion: object) -> None:

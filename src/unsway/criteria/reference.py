@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from .._typing import Floats, Reduce
-from ..grouping import check_large_weights
 from ..groups import Groups
 from ..rows import Rows
 
@@ -39,6 +37,11 @@ def check_weights_of_levels(stated: Any, groups: Groups) -> tuple[float, ...] | 
             )
         return None
     levels = groups.levels
+    if groups.attributes is not None:
+        raise ValueError(
+            "of several sensitive attributes the weights are stated by column, as in "
+            "groups=Grouping(weights={'sex': 'prevalence'})"
+        )
     if isinstance(stated, Mapping):
         if set(stated) != set(levels):
             shown = ", ".join(map(repr, groups.names))
@@ -83,19 +86,18 @@ def weights_of_levels(
     (0.25, 0.75)
     """
     known = check_weights_of_levels(stated, rows.groups)
-    stated = rows.groups.weighting if stated is None else stated
-    counts = reduce(rows.groups.counts(rows.weights))
+    groups, counts = rows.groups, reduce(rows.groups.counts(rows.weights))
     if stated == "volume":
-        rows.groups.require_two("reference_weights='volume'")
-    if not rows.groups.two:
-        chosen = known or replace(rows.groups, weighting=stated).weights_of(counts)
-        check_large_weights(chosen, counts / counts.sum(), rows.groups.names)
+        groups.require_two("reference_weights='volume'")
+    elif isinstance(stated, str):
+        groups = groups.weighted(stated)
+    chosen = known or groups.weights_of(counts)
+    if not groups.two:
+        groups.check_weights(chosen, counts)
     if known is not None:
         return known
-    if stated == "uniform":
-        return "uniform"
-    if stated == "prevalence":
-        return tuple((counts / counts.sum()).tolist())
+    if stated != "volume":
+        return "uniform" if groups.weighting == "uniform" else chosen
     w = np.ones(len(rows)) if rows.weights is None else rows.weights
     effect = means[:, 1] - means[:, 0]
     moved, whole = reduce(np.array([w @ (propensity * effect), w @ effect]))

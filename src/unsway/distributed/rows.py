@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..checks import check_length, check_weights, distinct_values, read_column, show_value
+from ..copies import find_copies, level_extremes, refuse_copy
 from ..core import Loss
-from ..grouping import Grouping, UnknownLevelError
-from ..groups import Groups, find_copies, level_extremes, refuse_copy
+from ..grouping import Grouping
+from ..groups import Groups
+from ..levels import UnknownLevelError
 from ..outcome import Outcome, read_exposure
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable, check_table, columns, row_count

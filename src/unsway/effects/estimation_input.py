@@ -57,6 +57,8 @@ def check_clusters(rows: Rows, cv: int) -> None:
         return
     fewest = max(MIN_CLUSTERS, 2 * cv)
     counted = slice(None) if rows.weights is None else rows.weights > 0
+    if rows.groups.attributes is not None:  # combinations of few rows are not reported
+        return
     for code, level in enumerate(rows.groups.levels):
         inside = rows.clusters[counted][rows.groups.codes[counted] == code]
         count = len(np.unique(inside))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
-from ..grouping import check_large_weights
 from ..rows import Rows
 from .estimate import Estimate
 from .influence import EFFECTS, Mean, simultaneous_intervals
@@ -17,6 +16,7 @@ from .level_pairs import effects_of_pair, rows_of_pair
 from .model_noise import ModelNoise
 from .nuisance import CrossFit, Nuisances
 from .overlap import MAX_EXTREME_SHARE, Overlap, overlap
+from .reported_levels import reported_levels, rows_not_reported, used_rows, with_reported_levels
 from .separation import warn_of_extremes
 
 
@@ -48,6 +48,8 @@ def effects_of_levels(
         nuisances = cross.fit_repeatedly(repeats, random_state)
     elif nuisances.outcome.shape != (len(rows), rows.groups.n_levels):
         raise ValueError(f"nuisances are not those of the {len(rows)} rows and their levels")
+    n_rows, apart = len(rows), rows_not_reported(rows, reported_levels(rows))
+    rows, nuisances = with_reported_levels(rows, nuisances)
     groups, n_levels = rows.groups, rows.groups.n_levels
     weights = groups.weights_of(groups.counts(rows.weights))
     fair = fair_means(rows, nuisances, weights)
@@ -56,7 +58,7 @@ def effects_of_levels(
         levels=groups.names,
         pairs=_intervals(effects, groups.names, confidence),
         fair_means=tuple(simultaneous_intervals(fair, confidence)),
-        n_rows=tuple(map(int, groups.counts())),
+        n_rows=tuple(map(int, groups.counts(used_rows(rows)))),
         effective_rows=tuple(
             _effective(rows, nuisances, weights, level) for level in range(n_levels)
         ),
@@ -69,8 +71,9 @@ def effects_of_levels(
             "cv": int(cv),
             "clip": float(clip),
             "random_state": int(random_state),
-            "n_rows": len(rows),
+            "n_rows": n_rows,
             "n_clipped": nuisances.n_clipped,
+            **apart,
         },
         keep_rows=keep_rows,
         _fair=tuple(fair),
@@ -86,9 +89,7 @@ def check_weights_of(rows: Rows) -> None:
     groups = rows.groups
     counts = groups.counts(rows.weights)
     if not groups.two:
-        check_large_weights(
-            groups.weights_of(counts), (counts / counts.sum()).tolist(), groups.names
-        )
+        groups.check_weights(groups.weights_of(counts), counts)
 
 
 def fair_means(rows: Rows, nuisances: Nuisances, weights: Sequence[float]) -> list[Mean]:

@@ -17,12 +17,22 @@ from .._typing import Floats, Index, Mask, Reduce
 from ..checks import check_integer, check_number
 from ..core.penalty import identity
 from ..grouping import MOST_NUMBERS
+from ..groups import Groups
 from ..rows import Rows
 from ..tables import columns
 from .class_shares import ClassStacks, MeanModel, check_classes, shares_of_classes
 from .fitting import HERE, Fitting
 from .learners import Learner, count_models, side_by_side
-from .nuisance_models import FEW_ROWS, LevelStacks, NuisanceModels, Nuisances, Stack
+from .nuisance_models import (
+    FEW_ROWS,
+    ChainedStacks,
+    LevelStacks,
+    NuisanceModels,
+    Nuisances,
+    PropensityModels,
+    Stack,
+    by_level,
+)
 from .separation import refuse_separating_columns, separates
 from .stacking import stacking_shares
 
@@ -102,6 +112,9 @@ class CrossFit:
     allow_separation : bool, optional
         Whether a warning takes the place of the error where X predicts z nearly exactly; None for a
         caller without that option.
+    chain : tuple of CrossFit
+        Of several attributes, what fits the propensity of the first, and of each other one given
+        those before it.
     """
 
     rows: Rows = field(repr=False)
@@ -113,6 +126,7 @@ class CrossFit:
     fitting: Fitting = HERE
     pooled: bool = False
     allow_separation: bool | None = None
+    chain: tuple[CrossFit, ...] = ()
 
     @classmethod
     def of(
@@ -137,9 +151,14 @@ class CrossFit:
         reduce, binary = fitting.reduce or identity, rows.outcome.is_label
         _check_settings(rows, cv, clip, seed, reduce)
         fitting.check_table(rows)
-        propensity = fitting.learners(rows, propensity_model, binary=True, role="propensity_model")
+        several = rows.groups.attributes is not None
+        propensity: tuple[Learner, ...] = ()
+        if propensity_model is not None or not several:
+            propensity = fitting.learners(
+                rows, propensity_model, binary=True, role="propensity_model"
+            )
         outcome: tuple[Learner, ...] = ()
-        pooled = pooled and needs_outcome and outcome_model is None
+        pooled = (pooled or several) and needs_outcome and outcome_model is None
         if pooled:
             outcome = fitting.pooled_learners(rows)
         elif needs_outcome and binary and propensity_model is None and outcome_model is None:
@@ -156,7 +175,20 @@ class CrossFit:
         folds = fitting.folds(rows, cv, seed)
         if needs_outcome and rows.outcome.n_classes:
             check_classes(rows, folds, cv, fitting.reduce)
-        return cls(rows, propensity, outcome, folds, cv, clip, fitting, pooled, allow_separation)
+        made = cls(rows, propensity, outcome, folds, cv, clip, fitting, pooled, allow_separation)
+        return replace(made, chain=made._chained()) if several and not propensity else made
+
+    def _chained(self) -> tuple[CrossFit, ...]:
+        """Return what fits the propensity of each attribute given those before it."""
+        first, found = self.rows.with_groups(self.rows.groups.alone()[0]), []
+        learners = self.fitting.learners(first, None, binary=True, role="propensity_model")
+        found.append(replace(self, rows=first, propensity=learners, outcome=(), pooled=False))
+        attributes = self.rows.groups.attributes
+        for before, codes in attributes.chain(self.rows.groups.codes) if attributes else ():
+            rows = self.rows.with_groups(Groups.combined(before, codes)).with_label(codes > 0)
+            pooled = self.fitting.pooled_learners(rows)
+            found.append(replace(self, rows=rows, propensity=(), outcome=pooled, pooled=True))
+        return tuple(found)
 
     def fit(self, chosen: Index | None = None) -> Nuisances:
         """Fit on the chosen rows, repeated ones included; a repeated row stays within one fold."""
@@ -167,7 +199,7 @@ class CrossFit:
         used = np.arange(len(self.rows)) if chosen is None else chosen
         with threadpool_limits(1 if len(used) < FEW_ROWS else None):
             b, propensity = self._propensities(used)
-            if chosen is None and self.propensity:
+            if chosen is None and (self.propensity or self.chain):
                 self._refuse_separating_columns(b)
             means, outcome = self._outcome(used)
         models = NuisanceModels(propensity, outcome, self.clip)
@@ -182,22 +214,29 @@ class CrossFit:
             found.append(replace(self, folds=folds).fit())
         return Nuisances.average(found)
 
-    def _propensities(self, used: Index) -> tuple[Floats, Stack | LevelStacks]:
+    def _propensities(self, used: Index) -> tuple[Floats, PropensityModels]:
         """Return P(z=1|X) of two levels, else P(z=l|X) of each, and what predicts it."""
+        if self.chain:
+            return self._chained_propensities(used)
         each = [
-            self._stack(self.propensity, level, used, used >= 0) for level in self._memberships()
+            self._stack(self.propensity, level, used, used >= 0)
+            for level in _members(self.rows.groups)
         ]
         if len(each) == 1:
             return each[0]
         stacks = LevelStacks(tuple(stack for _, stack in each))
         return stacks.joined([found for found, _ in each]), stacks
 
-    def _memberships(self) -> list[Floats]:
-        """Return what propensities predict: z of two levels, else whether a row is of each."""
-        groups = self.rows.groups
-        if groups.two:
-            return [groups.z]
-        return [(groups.codes == code).astype(np.float64) for code in range(groups.n_levels)]
+    def _chained_propensities(self, used: Index) -> tuple[Floats, ChainedStacks]:
+        """Return the propensity of each combination of attributes, and what predicts it."""
+        first, *others = self.chain
+        b, stack = first._propensities(used)
+        b, stacks = by_level(b), []
+        for groups, given in zip(self.rows.groups.alone()[1:], others, strict=True):
+            each = [given._outcome_of(target, used) for target in _members(groups)]
+            b = ChainedStacks.joined(b, [found for found, _ in each])
+            stacks.append(tuple(models[0] for _, models in each))
+        return b, ChainedStacks(stack, tuple(stacks))
 
     def fit_blind(self) -> Floats:
         """Return out-of-fold predictions of y by the outcome models without z: a blind model's."""
@@ -230,20 +269,29 @@ class CrossFit:
     def _refuse_separating_columns(self, b: Floats) -> None:
         """Raise if X predicts z; a model that saw the rows may have learnt them by heart."""
         rows, reduce, allow = self.rows, self.fitting.reduce, self.allow_separation
-        members = self._memberships()
-        each = [b] if b.ndim == 1 else list(b.T)
+        members = [each for groups, _ in rows.groups.estimated for each in _members(groups)]
+        each = self._of_members(b)
         if self.n_folds == 1:
             pairs = zip(each, members, strict=True)
             if not any(separates(found, of, rows.weights, reduce) for found, of in pairs):
                 return
-            halves = replace(self, folds=self.fitting.folds(rows, 2, 0), n_folds=2)
-            everybody = np.arange(len(rows))
-            b = halves._propensities(everybody)[0]
-            each = [b] if b.ndim == 1 else list(b.T)
+            folds = self.fitting.folds(rows, 2, 0)
+            chain = tuple(replace(one, folds=folds, n_folds=2) for one in self.chain)
+            halves = replace(self, folds=folds, n_folds=2, chain=chain)
+            each = self._of_members(halves._propensities(np.arange(len(rows)))[0])
         for found, of in zip(each, members, strict=True):
             refuse_separating_columns(
                 found, of, rows.weights, columns(rows.X), allow=allow, reduce=reduce
             )
+
+    def _of_members(self, b: Floats) -> list[Floats]:
+        """Return the propensity of each level that is estimated by itself, as `_members` are."""
+        if b.ndim == 1:
+            return [b]
+        found = [b @ members for _, members in self.rows.groups.estimated]
+        return [
+            column for each in found for column in (each.T if each.shape[1] > 2 else each.T[1:])
+        ]
 
     def _stack(
         self,
@@ -313,6 +361,13 @@ class CrossFit:
         return np.asarray(weights / totals[level])
 
 
+def _members(groups: Groups) -> list[Floats]:
+    """Return what propensities predict: z of two levels, else whether a row is of each."""
+    if groups.two:
+        return [groups.z]
+    return [(groups.codes == code).astype(np.float64) for code in range(groups.n_levels)]
+
+
 def _check_settings(rows: Rows, cv: int, clip: float, seed: int, reduce: Reduce) -> None:
     check_integer(cv, "cv", at_least=1)
     check_number(clip, "clip", above=0, below=0.5)  # no row may have an infinite weight
@@ -322,10 +377,11 @@ def _check_settings(rows: Rows, cv: int, clip: float, seed: int, reduce: Reduce)
 
 def check_rows_of_levels(rows: Rows, cv: int = 1, reduce: Reduce = identity) -> None:
     """Raise unless each level has enough rows of some weight to be estimated with so many folds."""
-    groups = rows.groups
     used = None if rows.weights is None else (rows.weights > 0).astype(np.float64)
-    counts, least = reduce(groups.counts(used)), MIN_LEVEL_ROWS if groups.two else MIN_ROWS_OF_MANY
-    fewest, count = max(least, 2 * cv), int(counts.min())
-    if count < fewest:
-        known = dict(zip(groups.names, map(int, counts), strict=True))
-        raise TooFewRowsError(count, fewest, cv, None if groups.two else known)
+    for groups, _ in rows.groups.estimated:
+        two = rows.groups.two
+        counts, least = reduce(groups.counts(used)), MIN_LEVEL_ROWS if two else MIN_ROWS_OF_MANY
+        fewest, count = max(least, 2 * cv), int(counts.min())
+        if count < fewest:
+            known = dict(zip(groups.names, map(int, counts), strict=True))
+            raise TooFewRowsError(count, fewest, cv, None if two else known)

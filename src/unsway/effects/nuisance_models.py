@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -77,8 +77,7 @@ class Nuisances:
     @property
     def propensities(self) -> Floats:
         """P(z=l|X) of each level, which sum to one."""
-        b = self.propensity
-        return b if b.ndim == 2 else np.column_stack([1 - b, b])
+        return by_level(self.propensity)
 
     @property
     def effect(self) -> Floats:
@@ -173,12 +172,78 @@ class LevelStacks:
 
 
 @dataclass(frozen=True)
+class ChainedStacks:
+    """The propensities of the combinations of several attributes, one attribute after the other.
+
+    ::
+
+        P(z₁, z₂, … | X) = P(z₁|X)·P(z₂|X, z₁)·…
+
+    The models of an attribute are of all combinations of those before it together, so that a
+    combination of few rows, or of none, borrows from the others.
+
+    Parameters
+    ----------
+    first : Stack or LevelStacks
+        Of the first attribute.
+    others : tuple of tuple of Stack
+        Of each further attribute, one for each level, or one where it has two.
+    """
+
+    first: PropensityModels
+    others: tuple[tuple[Stack, ...], ...]
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The weight of each model of the first attribute in the mixture."""
+        return self.first.shares
+
+    def predict(self, X: Any) -> Floats:
+        """Return the propensity of each combination."""
+        found = by_level(self.first.predict(X))
+        for stacks in self.others:
+            found = self.joined(found, [stack.predict(X) for stack in stacks])
+        return found
+
+    @staticmethod
+    def joined(before: Floats, each: Sequence[Floats]) -> Floats:
+        """Return the propensities of combinations with one more attribute.
+
+        Parameters
+        ----------
+        before : array of shape (n, k)
+            Those of the combinations of the attributes before it.
+        each : sequence of array of shape (n, k)
+            The propensity of each level, or of the second of two, in each of these combinations.
+
+        Examples
+        --------
+        >>> before, each = np.array([[0.4, 0.6]]), [np.array([[0.5, 0.25]])]
+        >>> ChainedStacks.joined(before, each).round(2).tolist()
+        [[0.2, 0.2, 0.45, 0.15]]
+        """
+        parts = [1 - each[0], each[0]] if len(each) == 1 else each
+        found = np.stack(parts, axis=-1).clip(np.finfo(float).tiny)
+        found = before[:, :, None] * found / found.sum(axis=-1, keepdims=True)
+        return np.asarray(found.reshape(len(before), -1))
+
+
+#: What predicts the propensities.
+PropensityModels: TypeAlias = "Stack | LevelStacks | ChainedStacks"
+
+
+def by_level(b: Floats) -> Floats:
+    """Return P(z=l|X) of each level, also where b is that of the second of two."""
+    return b if b.ndim == 2 else np.column_stack([1 - b, b])
+
+
+@dataclass(frozen=True)
 class NuisanceModels:
     """The fitted models of the propensity b and of the outcome means.
 
     Parameters
     ----------
-    propensity : Stack or LevelStacks
+    propensity : Stack, LevelStacks or ChainedStacks
         Of b.
     outcome : tuple of MeanModel
         One of all groups, or one for each.
@@ -186,7 +251,7 @@ class NuisanceModels:
         The propensity is kept within [clip, 1−clip].
     """
 
-    propensity: Stack | LevelStacks
+    propensity: PropensityModels
     outcome: tuple[MeanModel, ...]
     clip: float
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from .._typing import Floats, Index, Mask
 from ..checks import check_integer
+from ..copies import find_copies, level_extremes, refuse_copy
 from ..core import Objective
 from ..core.derivatives import BoostingDerivatives, in_single_precision
 from ..criteria import FittedCriterion
-from ..groups import find_copies, level_extremes, refuse_copy
 from ..hashes import row_keys, uniforms
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable
@@ -112,7 +112,7 @@ def fit_rows(
 ) -> FittedRows:
     """Fit a model on files; ``rows`` are all their rows, without the covariates."""
     read_table(model, files.head(), reset=True)
-    model.sensitive_levels_ = rows.groups.levels
+    model.sensitive_levels_, model.sensitive_name_ = rows.groups.levels, rows.groups.name
     if rows.outcome.is_label:
         model.classes_ = rows.outcome.classes
     else:

@@ -306,7 +306,8 @@ def _roles_of(model: Any) -> TrainingRoles:
     levels = tuple(map(str, model.sensitive_levels_))
     classes: Any = getattr(model, "classes_", ())
     positive = str(classes[1]) if len(classes) == 2 else None
-    return TrainingRoles(positive=positive, sensitive_levels=levels)
+    name = getattr(model, "sensitive_name_", None)
+    return TrainingRoles(positive=positive, sensitive=name, sensitive_levels=levels)
 
 
 def _outcome_of(model: Any, roles: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,8 +98,8 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         The penalty's statistics of the training scores, by name; fair targets have none.
     strength_ : float
         λ as it was used.
-    sensitive_levels_ : tuple
-        What z = 0 and z = 1 stand for.
+    sensitive_name_, sensitive_levels_ : str or None, and tuple
+        The sensitive columns, and what z = 0 and z = 1 stand for.
 
     Notes
     -----

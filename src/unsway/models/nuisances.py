@@ -17,7 +17,7 @@ from .._typing import Codes, Floats, Index, Reduce
 from ..core import LogLoss
 from ..effects import CrossFit, Fitting
 from ..effects.learners import FittedModel, Learner
-from ..effects.nuisance_models import LevelStacks, Stack
+from ..effects.nuisance_models import PropensityModels
 from ..rows import Rows
 from ..tables import CodedTable, EngineTable, check_table
 from .boosted_regression import BoostedRegression, Design
@@ -137,7 +137,7 @@ class EngineFitting(Fitting):
 
     def check_table(self, rows: Rows) -> None:
         """Raise if X has no column or an infinite number; coded rows were checked."""
-        if self._seen is None or self._seen[0] is not rows:
+        if self._seen is None or self._seen[0].X is not rows.X:
             super().check_table(rows)
 
     def propensity(
@@ -182,14 +182,14 @@ class EngineFitting(Fitting):
 
     def _design(self, rows: Rows) -> Design:
         """Return the rows, encoded and placed once."""
-        if self._last is None or self._last[0] is not rows:
+        if self._last is None or self._last[0].X is not rows.X:
             placed = self._place(rows)
             self._last = rows, Design.of(placed, self.engine, self.settings, self.reduce)
         return self._last[1]
 
     def _place(self, rows: Rows) -> PlacedRows:
         """Return rows where the engine works on them: those of the final model, or others."""
-        if self.final is not None and self._seen is not None and self._seen[0] is rows:
+        if self.final is not None and self._seen is not None and self._seen[0].X is rows.X:
             self.placed = self.engine.place(self.final, self._seen[1], rows.weights)
             return self.placed
         X = rows.X if isinstance(rows.X, CodedTable) else check_table(rows.X)
@@ -201,7 +201,7 @@ class EngineFitting(Fitting):
 class ClippedScore:
     """A propensity score, kept away from 0 and 1."""
 
-    model: Stack | LevelStacks
+    model: PropensityModels
 
     def predict(self, X: Any) -> Floats:
         """Return b for each row of X."""

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import Floats, Index, Reduce
 from ..checks import check_integer, check_number
+from ..copies import warn_of_other_attributes
 from ..core import Loss, Objective, Schedule, Step
 from ..core.schedule import Run, Trainable
 from ..criteria import (
@@ -180,11 +181,12 @@ def read_rows(
         groups=model.groups,
         read_outcome=label_reader(model) if loss is None else _reader(loss, exposure),
     )
+    warn_of_other_attributes(rows.X, rows.groups.name)
     if rows.outcome.n_classes:
         check_classes_here(model)
     if not rows.groups.two:
         check_rows_of_levels(rows)
-    model.sensitive_levels_ = rows.groups.levels
+    model.sensitive_levels_, model.sensitive_name_ = rows.groups.levels, rows.groups.name
     model.training_rows_ = RowFingerprint.of(rows.X)
     if loss is None:
         model.classes_ = rows.outcome.classes

@@ -335,6 +335,8 @@ class FairXGBClassifier(BoostedClassifier):
         At strength 0 a criterion that is not fitted stays so, and ``log_loss`` is all there is.
     strength_ : float
         λ as it was used.
+    sensitive_name_ : str or None
+        The sensitive column, or several with commas between.
     sensitive_levels_ : tuple
         What z = 0 and z = 1 stand for.
 

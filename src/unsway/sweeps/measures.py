@@ -256,8 +256,8 @@ class Part:
             }
         selected = (scores > threshold).astype(np.float64)
         return {
-            "selection_rate_spread": float(np.ptp(rows.means_by_level(selected))),
-            "score_spread": float(np.ptp(rows.means_by_level(scores))),
+            "selection_rate_spread": rows.spread_of_levels(selected),
+            "score_spread": rows.spread_of_levels(scores),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -274,7 +274,7 @@ class Part:
                 y, y, sensitive_features=self.rows.z, sample_weight=weights
             )
         elif self.rows.outcome.is_label:
-            about["label_spread"] = float(np.ptp(self.rows.means_by_level(y)))
+            about["label_spread"] = self.rows.spread_of_levels(y)
         if self.judge is not None:
             found = self.judge.effects.estimates()
             about["effects"] = {name: each.to_dict() for name, each in found.items()}

@@ -36,7 +36,7 @@ def measure_predictions(part: Part, predictions: Floats) -> dict[str, float]:
         if Key(name, place) in values
     }
     if not rows.groups.two:
-        found["score_spread"] = float(np.ptp(rows.means_by_level(predictions)))
+        found["score_spread"] = rows.spread_of_levels(predictions)
     if part.judge is not None:
         found |= part.judge.measures(predictions)
     if part.objective is not None:
@@ -60,9 +60,9 @@ def describe_numbers(rows: Rows) -> dict[str, Any]:
         "mean_outcome": float(np.average(y, weights=weights)),
         "scale": target_scale(rows),
     }
-    means = rows.means_by_level(y)
     if not rows.groups.two:
-        return {**about, "outcome_spread": float(np.ptp(means))}
+        return {**about, "outcome_spread": rows.spread_of_levels(y)}
+    means = rows.means_by_level(y)
     share = float(np.average(rows.z, weights=weights))
     return {**about, "share_z1": share, "outcome_gap": float(means[1] - means[0])}
 

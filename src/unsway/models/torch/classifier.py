@@ -85,6 +85,8 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         recorded.
     strength_ : float
         λ as it was used.
+    sensitive_name_ : str or None
+        The sensitive column, or several with commas between.
     sensitive_levels_ : tuple
         The levels that are z = 0 and z = 1.
 
