@@ -28,7 +28,9 @@ def read(columns=PEOPLE, frame=pd.DataFrame, **settings):
 # --- combinations --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=str)
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
+)
 def test_levels_are_the_combinations_and_the_references_come_first(frame):
     found = read(frame=frame)
     assert found.names == ("F × W", "F × A", "F × B", "M × W", "M × A", "M × B")
