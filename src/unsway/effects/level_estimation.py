@@ -46,9 +46,8 @@ def effects_of_levels(
     if nuisances is None:
         cross = CrossFit.of(rows, cv=cv, clip=clip, seed=random_state, pooled=True, **options)
         nuisances = cross.fit_repeatedly(repeats, random_state)
-    elif nuisances.outcome.shape != (len(rows), rows.groups.n_levels):
-        raise ValueError(f"nuisances are not those of the {len(rows)} rows and their levels")
-    n_rows, apart = len(rows), rows_not_reported(rows, reported_levels(rows))
+    _check_nuisances(nuisances, rows)
+    apart = rows_not_reported(rows, reported_levels(rows))
     rows, nuisances = with_reported_levels(rows, nuisances)
     groups, n_levels = rows.groups, rows.groups.n_levels
     weights = groups.weights_of(groups.counts(rows.weights))
@@ -71,7 +70,7 @@ def effects_of_levels(
             "cv": int(cv),
             "clip": float(clip),
             "random_state": int(random_state),
-            "n_rows": n_rows,
+            "n_rows": len(rows),
             "n_clipped": nuisances.n_clipped,
             **apart,
         },
@@ -82,6 +81,11 @@ def effects_of_levels(
     )
     _warn_of_worst(found, max_extreme_share)
     return found
+
+
+def _check_nuisances(nuisances: Nuisances, rows: Rows) -> None:
+    if nuisances.outcome.shape != (len(rows), rows.groups.n_levels):
+        raise ValueError(f"nuisances are not those of the {len(rows)} rows and their levels")
 
 
 def check_weights_of(rows: Rows) -> None:
