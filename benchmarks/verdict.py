@@ -41,7 +41,10 @@ SAVE_EVERY = 60
 
 @dataclass(frozen=True)
 class Kind:
-    """Draws of so many rows with one kind of models, in several worlds."""
+    """Draws of so many rows with one kind of models, in several worlds.
+
+    "selections" are draws with linear models on decisions.
+    """
 
     models: str
     n_rows: int
@@ -60,6 +63,8 @@ KINDS = (
     Kind("linear", 4_000, 2_000, 20),
     Kind("linear", 20_000, 500, 5),
     Kind("default", 4_000, 300, 1, ("paper", "steps", "adult")),
+    Kind("default", 20_000, 100, 1, ("adult",)),
+    Kind("selections", 4_000, 500, 5, ("paper", "steps", "adult")),
 )
 
 

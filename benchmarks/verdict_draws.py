@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from verdict_selections import COUNTED, PARTS, counts_of, true_counts
 
 from unsway.auditing.evidence import Evidence, from_parts
 from unsway.auditing.verdict import decide
@@ -47,7 +48,9 @@ COLUMNS: tuple[str, ...] = (
     *(f"{effect}.{part}" for effect in EFFECTS for part in _PARTS),
     *(f"{score}.{what}.{part}" for score in SCORES for what in MEASURES for part in _PARTS),
     *(f"{score}.state" for score in SCORES),
+    *(f"{counted}.{part}" for counted in COUNTED for part in PARTS),
 )
+_N_COUNTS = len(COUNTED) * len(PARTS)
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,13 @@ class Truth:
     """What is true in a world.
 
     `direct` is the gap of D, which a blind score has left; `far` the share of propensities outside
-    [.02, .98].
+    [.02, .98]; `counts` the people selected, per 1,000.
     """
 
     effects: dict[str, float]
     direct: float
     far: float
+    counts: dict[str, float]
 
     @property
     def shares(self) -> dict[str, float]:
@@ -72,10 +76,12 @@ class Truth:
 def truth_of(world: str, n_draws: int = 5, n_rows: int = 200_000) -> Truth:
     """Return the effects of a world; means over D and overlap are of a million rows."""
     found = _find_world(world)
-    sums = np.zeros(4)
+    sums, counts = np.zeros(4), np.zeros(len(COUNTED))
     for seed in range(n_draws):
-        X, _, _ = found.draw(n_rows, np.random.default_rng([seed, 7]))
-        b, effect = found.propensity(X), np.diff(found.outcome_probabilities(X))[:, 0]
+        X, z, _ = found.draw(n_rows, np.random.default_rng([seed, 7]))
+        b, means = found.propensity(X), found.outcome_probabilities(X)
+        effect, fair = np.diff(means)[:, 0], means.mean(axis=1)
+        counts += true_counts({"fair": fair, "blind": fair + (b - 0.5) * effect}, z) / n_draws
         share = b * (1 - b)
         far = (b < 0.02) | (b > 0.98)
         sums += [(share * effect).mean(), share.mean(), b.mean(), far.mean()]
@@ -84,7 +90,9 @@ def truth_of(world: str, n_draws: int = 5, n_rows: int = 200_000) -> Truth:
     effects = {name: getattr(known, name) for name in EFFECTS if name != "direct_overlap"}
     # gap(y) = gap(f) + gap(D) + gap(τ(z − b)), the last of which is E[b(1−b)τ]/(π(1−π)).
     direct = known.total - known.explained - overlap / (ones * (1 - ones))
-    return Truth({**effects, "direct_overlap": float(overlap / mass)}, float(direct), float(far))
+    effects["direct_overlap"] = float(overlap / mass)
+    by_count = dict(zip(COUNTED, counts.tolist(), strict=True))
+    return Truth(effects, float(direct), float(far), by_count)
 
 
 class Logistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -128,12 +136,16 @@ def replicate(world: str, n_rows: int, draw: int, models: str, truth: Truth) -> 
     y = (uniform < means[np.arange(n_rows), codes]).astype(np.int64)
     table: Any = X
     options: dict[str, Any] = {"max_extreme_share": 1, "allow_separation": True}
-    if models == "linear":
+    if models != "default":
         options |= {"propensity_model": Logistic(), "outcome_model": Logistic()}
         encoded = TableEncoder().fit(X).transform(X)
         table = np.asarray(encoded.todense() if hasattr(encoded, "todense") else encoded)
     effects = estimate_effects(table, y, sensitive_features=codes, **options)
-    return np.array(list(_columns(effects, table, codes, _scores(means, b, truth))))
+    scores = _scores(means, b, truth)
+    if models == "selections":
+        none = [np.nan] * (len(COLUMNS) - _N_COUNTS)
+        return np.array([*none, *counts_of(effects, table, y, codes, scores)])
+    return np.array([*_columns(effects, table, codes, scores), *[np.nan] * _N_COUNTS])
 
 
 def refused(error: ValueError) -> Floats:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import stats
 from verdict_draws import BELOW, COLUMNS, EFFECT, MARGIN, NOT_JUDGED, REFUSED, Floats, Truth
+from verdict_selections import COUNTED, PARTS
 
 from unsway.effects.influence import EFFECTS
 
@@ -107,7 +108,7 @@ class Cell:
 
     def column(self, name: str) -> Floats:
         """Return one column of the draws that were not refused."""
-        kept = self.rows[:, COLUMNS.index("fair.state")] != REFUSED
+        kept = self.rows[:, COLUMNS.index("fair.state")] != REFUSED  # NaN where not decided
         return self.rows[kept, COLUMNS.index(name)]
 
     @property
@@ -146,6 +147,8 @@ class Cell:
 
     def _true(self, what: str) -> float | None:
         score, _, measure = what.partition(".")
+        if what in self.truth.counts:
+            return self.truth.counts[what]
         if not measure:
             return self.truth.effects[what]
         if measure == "pass_through":
@@ -183,7 +186,11 @@ def write_page(
         for kind in kinds
     }
     cells = {kind: found for kind, found in cells.items() if found}
+    counted = {kind: found for kind, found in cells.items() if kind.models == "selections"}
+    cells = {kind: found for kind, found in cells.items() if kind not in counted}
     lines += [*_bars(cells), "", "## What to read into it", "", *READING]
+    for kind, found in counted.items():
+        lines += _selections(kind, found)
     for kind, found in cells.items():
         lines += _decisions(kind, found) + _coverages(kind, found) + _errors(kind, found)
     text = "\n".join(lines) + "\n"
@@ -331,6 +338,29 @@ def _errors(kind: Kind, cells: Sequence[Cell]) -> list[str]:
         "",
         *_table(head, rows),
     ]
+
+
+def _selections(kind: Kind, cells: Sequence[Cell]) -> list[str]:
+    """Return the coverage of people selected, with biases and intervals per 1,000."""
+    head, rows = ["", *(cell.world for cell in cells)], []
+    for what in COUNTED:
+        line = []
+        for cell in cells:
+            found, low, high = (cell.column(f"{what}.{part}") for part in PARTS)
+            bias, half = (found - cell.truth.counts[what]).mean(), np.median(high - low) / 2
+            line.append(f"{cell.coverage(what)}: {bias:+.1f} / {found.std():.1f} / {half:.1f}")
+        rows.append([what, *line])
+    return [
+        "",
+        f"## Decisions otherwise than by a fair ranking: {kind.n_rows:,} rows",
+        "",
+        f"Of each group's people, per 1,000: coverage of the 95 % interval, then bias / standard "
+        f"deviation / median half interval; {len(cells[0].rows):,} draws a world, linear models. "
+        "`gained` and `lost` are upper bounds: they also count people whom the estimated fair "
+        "ranking places otherwise than the true one.",
+        "",
+        *_table(head, rows),
+    ]  # fmt: skip
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
