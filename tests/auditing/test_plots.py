@@ -11,10 +11,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression  # noqa: E
 from unsway import make_synthetic  # noqa: E402
 from unsway.auditing import audit, double_lift  # noqa: E402
 from unsway.auditing.inputs import Settings  # noqa: E402
-from unsway.auditing.number_tables import measure_number_model  # noqa: E402
+from unsway.auditing.number_tables import measure_numbers_of  # noqa: E402
 from unsway.auditing.plots import plot_curves, plot_effects, plot_groups  # noqa: E402
 from unsway.grouping import Grouping  # noqa: E402
-from unsway.outcome import number_loss  # noqa: E402
+from unsway.groups import Groups  # noqa: E402
+from unsway.outcome import Outcome, number_loss  # noqa: E402
+from unsway.rows import Rows  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -103,18 +105,13 @@ def test_a_double_lift_is_drawn_with_both_models_and_the_target():
 def test_tenths_of_predictions_are_drawn_in_both_groups():
     rng = np.random.default_rng(0)
     p, codes = rng.uniform(1, 2, 300), np.arange(300) % 2
-    measured = measure_number_model(
-        p,
-        rng.poisson(p).astype(float),
-        codes,
-        Settings.check(
-            0.5, calibration_bins=5, calibration_strategy="quantile", n_bootstrap=5,
-            confidence=0.95, max_rows_for_effects=None, random_state=0, n_jobs=None, effects={},
-        ),
-        loss=number_loss("poisson"),
-        weights=None,
-        levels=("a", "b"),
+    counts = Outcome(values=rng.poisson(p).astype(float), loss=number_loss("poisson"))
+    rows = Rows(X=None, outcome=counts, groups=Groups.check(codes, 300))
+    settings = Settings.check(
+        0.5, calibration_bins=5, calibration_strategy="quantile", n_bootstrap=5, confidence=0.95,
+        max_rows_for_effects=None, random_state=0, n_jobs=None, effects={},
     )  # fmt: skip
+    measured = measure_numbers_of(p, rows, settings)
     ax = draw(measured.deciles.plot())
     np.testing.assert_allclose(ax.lines[0].get_ydata(), measured.deciles.mean_score[0])
     frame = measured.deciles.to_frame()
