@@ -5,7 +5,7 @@ rows, and measures the chosen model against the truth of the world: the gap of i
 rows less the gap of the fair scores there. Draws are kept as they are done, a line each, so that a
 run can stop and another one goes on::
 
-    python benchmarks/choice.py --minutes 8 --records choice.csv
+    python benchmarks/choice.py --jobs 16 --minutes 8 --records choice.csv
     python benchmarks/choice.py --page --records choice.csv > benchmarks/choice.md
 """
 
@@ -18,6 +18,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 
 from unsway import FairLogisticRegression, FairTarget, frontier, make_world
@@ -68,22 +69,26 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def run(path: Path, minutes: float) -> None:
-    """Draw until all is done or the time is over."""
+def draw_until(end: float, world: str, draw: int) -> dict[str, object] | None:
+    """Return the row of a draw; None where the time is over."""
     warnings.simplefilter("ignore")
-    end = time.monotonic() + 60 * minutes
+    return None if time.time() > end else draw_once(world, draw)
+
+
+def run(path: Path, minutes: float, jobs: int) -> None:
+    """Draw until all is done or the time is over."""
+    end = time.time() + 60 * minutes
     done = {(row["world"], int(row["draw"])) for row in read(path)}
+    waiting = [(w, draw) for draw in range(DRAWS) for w in WORLDS if (w, draw) not in done]
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         if not done:
             writer.writeheader()
-        for draw in range(DRAWS):
-            for world in WORLDS:
-                if (world, draw) in done:
-                    continue
-                if time.monotonic() > end:
-                    return
-                writer.writerow(draw_once(world, draw))
+        each = (delayed(draw_until)(end, world, draw) for world, draw in waiting)
+        for row in Parallel(n_jobs=jobs, return_as="generator_unordered")(each):
+            if row is not None:
+                writer.writerow(row)
                 file.flush()
 
 
@@ -128,9 +133,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=8)
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--page", action="store_true")
     given = parser.parse_args()
     if given.page:
         print(page(read(given.records)), end="")
     else:
-        run(given.records, given.minutes)
+        run(given.records, given.minutes, given.jobs)

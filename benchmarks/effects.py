@@ -60,6 +60,9 @@ def _models(propensity: Any, outcome: Any) -> dict[str, Any]:
     return {"propensity_model": propensity, "outcome_model": outcome}
 
 
+#: The models as they are, not corrected by what their residuals show.
+GIVEN = {"refine": False}
+
 DIRECT = ("direct_reference", "direct_group", "explained", "direct_everyone", "direct_overlap")
 
 
@@ -74,9 +77,10 @@ CASES = (
     Case("varying-known", VARYING, "none: true propensity and means", known=True),
     Case("poor", WORLDS["paper"], "default", most=100),
     _logistic("right", "logistic", **_models(LOGISTIC, LOGISTIC)),
-    _logistic("no-b", "logistic, propensity constant", **_models(CONSTANT, LOGISTIC)),
-    _logistic("no-mu", "logistic, outcome constant", **_models(LOGISTIC, CONSTANT)),
-    _logistic("neither", "both constant", **_models(CONSTANT, CONSTANT)),
+    _logistic("no-b", "logistic, propensity constant", **_models(CONSTANT, LOGISTIC), **GIVEN),
+    _logistic("no-mu", "logistic, outcome constant", **_models(LOGISTIC, CONSTANT), **GIVEN),
+    _logistic("neither", "both constant", **_models(CONSTANT, CONSTANT), **GIVEN),
+    _logistic("refined", "both constant, refined", **_models(CONSTANT, CONSTANT)),
     _logistic("weighting", "weighting, logistic", **_models(LOGISTIC, None), method="weighting"),
     _logistic("surrogate", "surrogate, logistic", **_models(LOGISTIC, None), method="surrogate"),
 )
