@@ -166,7 +166,8 @@ def check_rows(
     n_rows = len(labels)
     if numbers is None:
         found = {role: check_scores(values, n_rows, role) for role, values in scores.items()}
-        outcome = Outcome.labels(y_true, n_rows, "y_true")
+        advice = "; judge one of them at a time, as in y_true == 'a' with its column of scores"
+        outcome = Outcome.labels(y_true, n_rows, "y_true", advice=advice)
     else:
         outcome = numbers.outcome(y_true, n_rows)
         found = {role: numbers.means(p, outcome.values, role) for role, p in scores.items()}

@@ -101,6 +101,8 @@ class DirectEffectCorrector(WrappedClassifier):
     [0.3, 0.7]
     """
 
+    several_classes = False
+
     def __init__(
         self,
         estimator: Any = None,

@@ -15,17 +15,17 @@ from .labels import criterion_of
 from .training import fit_for, read_rows, read_table
 from .wrapping import (
     WrappedClassifier,
+    class_scores,
     fit_inner,
     inner_classifier,
-    positive_probability,
 )
 
 
 class FairTargetClassifier(WrappedClassifier):
     """Train any classifier on labels from which the direct effect of z is taken out.
 
-    A classifier takes no real-valued target, but two weighted copies of a row carry one: weight t
-    with label 1 and weight 1−t with label 0 have the log-loss of the target t.
+    A classifier takes no real-valued target, but a weighted copy of a row for each class carries
+    them: weight t with label 1 and weight 1−t with label 0 have the log-loss of the target t.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ class FairTargetClassifier(WrappedClassifier):
 
     Notes
     -----
-    Fair targets t reach below 0 and above 1, weights must not. With a the largest excess, the
-    classifier is trained on (t+a)/(1+2a), which lies within [0, 1], and its probability q is read
-    back as q(1+2a) − a: no target is clipped, and E[t|X] is what q tends to. ``fair_score`` may
-    leave [0, 1] by a little; ``predict_proba`` clips it.
+    Fair targets t reach below 0 and above 1, weights must not. With a the largest excess below 0
+    in any of C classes, the classifier is trained on (t+a)/(1+Ca), which lies within [0, 1], and
+    its probability q is read back as q(1+Ca) − a: no target is clipped, and E[t|X] is what q tends
+    to. ``fair_score`` may leave [0, 1] by a little; ``predict_proba`` clips it.
 
     References
     ----------
@@ -91,9 +91,11 @@ class FairTargetClassifier(WrappedClassifier):
         rows = read_rows(self, X, y, sensitive_features, sample_weight)
         fitted = fit_for(criterion, self.strength_, rows)
         targets = fitted.objective(rows).at(self.strength_).shifted_target()
+        if targets.ndim == 1:
+            targets = np.column_stack([1 - targets, targets])
         self.stretch_ = _largest_excess(targets, rows.weights)
-        inside = (targets + self.stretch_) / (1 + 2 * self.stretch_)
-        copies, labels, weights = _two_copies(inside, rows.weights)
+        inside = (targets + self.stretch_) / (1 + targets.shape[1] * self.stretch_)
+        copies, labels, weights = _copies(inside, rows.weights)
         # a forest, for one, draws other rows once there are weights, even if each is 1
         plain = rows.weights is None and bool((weights == 1).all())
         self.estimator_ = fit_inner(
@@ -101,11 +103,14 @@ class FairTargetClassifier(WrappedClassifier):
         )
 
     def fair_score(self, X: Any) -> Floats:
-        """Return the score of each row as it is: it may lie below 0 or above 1."""
+        """Return the score of each row as it is: it may lie below 0 or above 1.
+
+        Of more than two classes there is a column for each.
+        """
         check_is_fitted(self)
         X = read_table(self, X, reset=False)
-        scores = positive_probability(self.estimator_, X)
-        return scores * (1 + 2 * self.stretch_) - self.stretch_
+        scores = class_scores(self.estimator_, X)
+        return scores * (1 + len(self.classes_) * self.stretch_) - self.stretch_
 
 
 def fair_target_of(model: Any) -> Any:
@@ -119,30 +124,31 @@ def fair_target_of(model: Any) -> Any:
 
 
 def _largest_excess(targets: Floats, weights: Floats | None) -> float:
-    """Return by how much a target of some weight leaves [0, 1].
+    """Return by how much a target of some weight, of any class, is below 0.
 
     Examples
     --------
-    >>> _largest_excess(np.array([1.25, 2.0]), np.array([1.0, 0.0]))
+    >>> _largest_excess(np.array([[-0.25, 1.25], [-1.0, 2.0]]), np.array([1.0, 0.0]))
     0.25
     """
     counted = targets if weights is None else targets[weights > 0]
-    return float(max(0.0, -counted.min(), counted.max() - 1))
+    return float(max(0.0, -counted.min()))
 
 
-def _two_copies(targets: Floats, weights: Floats | None) -> tuple[Any, Any, Floats]:
+def _copies(targets: Floats, weights: Floats | None) -> tuple[Any, Any, Floats]:
     """Return rows, labels and weights that carry the targets; copies without weight stay out.
 
     Examples
     --------
-    >>> rows, labels, weights = _two_copies(np.array([1.0, 0.25]), None)
+    >>> rows, labels, weights = _copies(np.array([[0.0, 1.0], [0.75, 0.25]]), None)
     >>> rows.tolist(), labels.tolist(), weights.tolist()
     ([0, 1, 1], [1, 0, 1], [1.0, 0.75, 0.25])
     """
-    rows = np.repeat(np.arange(len(targets)), 2)
-    labels = np.tile([0, 1], len(targets))
-    shares = np.where(labels == 1, targets[rows], 1 - targets[rows])
+    n_rows, n_classes = targets.shape
+    rows = np.repeat(np.arange(n_rows), n_classes)
+    labels = np.tile(np.arange(n_classes), n_rows)
+    shares = targets.ravel()
     if weights is not None:
-        shares *= weights[rows]
+        shares = shares * weights[rows]
     kept = shares > 0
     return rows[kept], labels[kept], shares[kept]

@@ -36,6 +36,8 @@ def label_reader(model: Any) -> Callable[[Any, int], Outcome]:
     if not several and not takes_classes(model) and not hasattr(model, "default_criterion"):
         name = type(settings_of(model)).__name__
         advice = f". {name} is a penalty, which needs two classes; use criterion=FairTarget()"
+    elif not several:
+        advice = "; FairTargetClassifier and MarginalizedClassifier take several"
     return partial(Outcome.labels, several=several, advice=advice)
 
 

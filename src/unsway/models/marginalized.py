@@ -18,9 +18,9 @@ from .training import read_rows, read_table
 from .wrapping import (
     WrappedClassifier,
     all_rows,
+    class_scores,
     fit_inner,
     inner_classifier,
-    positive_probability,
     with_sensitive_column,
 )
 
@@ -29,7 +29,7 @@ LEARNERS = ("single", "separate")
 
 
 class MarginalizedClassifier(WrappedClassifier):
-    """Fit P(y=1 | X, z) with any classifier, then score everyone as if z were not known.
+    """Fit P(y | X, z) with any classifier, then score everyone as if z were not known.
 
     The score is the prediction averaged over the two levels of z, the same for everybody::
 
@@ -63,7 +63,7 @@ class MarginalizedClassifier(WrappedClassifier):
         Those of z = 0 and of z = 1, for ``learner="separate"``.
     weights_ : tuple of float
         w₀ and w₁.
-    classes_ : array of shape (2,)
+    classes_ : array of shape (n_classes,)
     sensitive_levels_ : tuple
         What z = 0 and z = 1 stand for.
 
@@ -114,8 +114,8 @@ class MarginalizedClassifier(WrappedClassifier):
         fit_levels(self, model, rows, stated)
 
     def fair_score(self, X: Any) -> Floats:
-        """Return the score of each row, averaged over z."""
-        return average_levels(self, X, positive_probability)
+        """Return the score of each row, averaged over z; of several classes a column for each."""
+        return average_levels(self, X, class_scores)
 
 
 def fit_levels(model: Any, inner: Any, rows: Rows, stated: tuple[float, float] | None) -> None:

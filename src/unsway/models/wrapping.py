@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from inspect import Parameter, signature
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -85,20 +85,23 @@ def known_columns(model: Any, X: Any) -> Floats:
 class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A fair score around a scikit-learn classifier, `estimator`, of which there may be none."""
 
+    #: Whether labels may have more than two classes.
+    several_classes: ClassVar[bool] = True
+
     estimator: Any
     classes_: NDArray[Any]
 
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Fit on covariates X, binary labels y and the sensitive attribute.
+        """Fit on covariates X, labels y and the sensitive attribute.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
             Covariates, without the sensitive attribute.
         y : column of length n_samples
-            Labels of two classes.
+            Labels of two classes, or of more where the estimator takes them.
         sensitive_features : column of length n_samples
             The sensitive attribute, two levels. Not needed after ``fit``.
         sample_weight : column of length n_samples, optional
@@ -120,21 +123,26 @@ class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def fair_score(self, X: Any) -> Floats:
-        """Return the score of each row as it is: it may lie below 0 or above 1."""
+        """Return the score of each row as it is: it may lie below 0 or above 1.
+
+        Of more than two classes there is a column for each.
+        """
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of both classes for each row, clipped to [0, 1]."""
+        """Return the probability of each class for each row, clipped to [0, 1]."""
         scores = np.clip(self.fair_score(X), 0, 1)
-        return np.column_stack([1 - scores, scores])
+        if scores.ndim == 1:
+            return np.column_stack([1 - scores, scores])
+        return scores / scores.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more likely class of each row."""
-        scores = self.predict_proba(X)[:, 1]
-        return np.asarray(self.classes_[(scores > 0.5).astype(int)])
+        """Return the most likely class of each row."""
+        likeliest = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[likeliest])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.several_classes
         tags.input_tags.allow_nan = allows_missing(self.estimator)
         return tags
 
@@ -169,6 +177,12 @@ def fit_inner(model: Any, X: Any, y: NDArray[Any], sample_weight: Floats | None)
     weights = {} if sample_weight is None else {f"{last}sample_weight": sample_weight}
     with sklearn.config_context(enable_metadata_routing=False):  # nothing inside can request them
         return model.fit(X, y, **weights)
+
+
+def class_scores(model: Any, X: Any) -> Floats:
+    """Return a fitted classifier's P(second class | X), or of several classes a column for each."""
+    found = np.asarray(model.predict_proba(X), dtype=np.float64)
+    return found[:, 1] if found.shape[1] == 2 else found
 
 
 def positive_probability(model: Any, X: Any) -> Floats:
