@@ -218,7 +218,8 @@ def effects_of_predictions(rows: Rows, nuisances: Nuisances, **how: Any) -> Effe
     """
     check_confidence(how["confidence"])
     given: dict[str, Any] = {"method": "doubly_robust", "interval": "influence", "repeats": 1}
-    given |= {"n_bootstrap": 0, "n_jobs": None, "progress": None, "nuisances": nuisances, **how}
+    given |= {"n_bootstrap": 0, "n_jobs": None, "progress": None, "nuisances": nuisances}
+    given |= {"refine": False, **how}  # the models are not at hand
     found = _of_two(rows, partial(doubly_robust, models_known=False), **given)
     loss = rows.outcome.loss.name if rows.outcome.loss.link == "log" else None
     return replace(found, settings={**found.settings, **_facts(rows, nuisances, loss, 1)})
