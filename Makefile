@@ -99,11 +99,11 @@ $(VENV)/bin/python:
 	$(PIP) install --upgrade "pip>=25.1"
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
-	$(PIP) install --editable ".[cli,plot,report]"
+	$(PIP) install --editable ".[cli,parquet,plot,report]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
-	$(PIP) install --group dev --editable ".[cli,dask,excel,lightgbm,plot,report,xgboost-cpu]"
+	$(PIP) install --group dev --editable ".[cli,dask,excel,lightgbm,parquet,plot,report,xgboost-cpu]"
 	touch $@
 
 $(VENV)/.all: $(VENV)/.dev
@@ -117,5 +117,5 @@ $(VENV)/.docs: $(VENV)/.dev
 .venv-oldest/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip --quiet install --upgrade "pip>=25.1"
-	.venv-oldest/bin/python -m pip --quiet install --group oldest --editable ".[cli,plot,report]"
+	.venv-oldest/bin/python -m pip --quiet install --group oldest --editable ".[cli,parquet,plot,report]"
 	touch $@

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 #: networks, whose builds depend on the machine.
 GROUPS, EXTRAS = (
     ("lint", "test"),
-    ("cli", "dask", "excel", "lightgbm", "plot", "report", "xgboost-cpu"),
+    ("cli", "dask", "excel", "lightgbm", "parquet", "plot", "report", "xgboost-cpu"),
 )
 #: What pip-audit says where it reaches no database.
 UNREACHABLE = re.compile(r"ConnectionError|Max retries|NameResolution|ProxyError|Timeout|50\d ")

@@ -8,6 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from unsway.tables import ColumnTable
+
 NUMBERS = [1, 0, 1]
 COLUMNS_OF_NUMBERS = {
     "list": NUMBERS,
@@ -53,3 +55,9 @@ each_column_of_numbers = pytest.mark.parametrize(
 each_column_of_text = pytest.mark.parametrize(
     "column", COLUMNS_OF_TEXT.values(), ids=COLUMNS_OF_TEXT
 )
+
+
+def column_table(table):
+    """Return a pyarrow table as the commands hold it."""
+    values = {name: np.array(table[name].to_pylist(), dtype=object) for name in table.column_names}
+    return ColumnTable(values)

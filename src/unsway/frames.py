@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -19,6 +21,11 @@ from .extras import MissingExtraError
 BACKENDS = ("pandas", "polars", "pyarrow")
 #: A table below a chart that has more rows than this is folded.
 _FOLDED = 12
+#: How a cell begins that a spreadsheet would run as a formula, and text that is a number after all.
+_FORMULA = re.compile(r"[ \n]*[=+\-@\t\r]")
+_NUMBER = re.compile(
+    r"\s*[+-]?(\d[\d.,]*|[.,]\d+|inf|infinity|nan)(e[+-]?\d+)?%?\s*", re.IGNORECASE
+)
 
 
 class Tabular(ABC):
@@ -31,6 +38,10 @@ class Tabular(ABC):
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the table as a frame of pandas, polars or pyarrow."""
         return make_frame(self._columns(), backend)
+
+    def to_csv(self) -> str:
+        """Return the table as CSV, without any text that a spreadsheet would run."""
+        return csv_text(self._columns())
 
     def _title(self) -> str:
         """Return what a notebook shows above the table: the first line of the text."""
@@ -61,6 +72,45 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") ->
         raise MissingExtraError(f"{backend} is not installed; run: pip install {backend}")
     native: Any = backend  # narwhals spells the names out as literals
     return nw.from_dict(dict(columns), backend=native).to_native()
+
+
+def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return named columns as CSV; what is missing is empty.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe before it, as OWASP advises.
+    Numbers stay as they are, also those that are text.
+
+    Examples
+    --------
+    >>> print(csv_text({"job": ["=cmd()", "-5"], "score": [0.5, None]}), end="")
+    job,score
+    '=cmd(),0.5
+    -5,
+    """
+    lines = _Lines()
+    writer = csv.writer(lines, lineterminator="\r\n")  # so that both signs are quoted in text
+    writer.writerow(map(_guarded, columns))
+    writer.writerows(zip(*(map(_cell, values) for values in columns.values()), strict=True))
+    return "".join(f"{line[:-2]}\n" for line in lines)
+
+
+class _Lines(list[str]):
+    """What a csv writer writes to."""
+
+    write = list.append
+
+
+def _cell(value: Any) -> Any:
+    if value is None or value != value:  # NaN
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _guarded(value) if isinstance(value, str) else value
+
+
+def _guarded(text: str) -> str:
+    runs = _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
+    return f"'{text}" if runs else text
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], backend: str = "pandas") -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from typing import Any, NoReturn, Self
 
@@ -50,7 +50,7 @@ def columns(X: Any) -> Iterator[Column]:
 
     Parameters
     ----------
-    X : frame, 2D array or CodedTable
+    X : frame, 2D array, ColumnTable or CodedTable
         The table.
 
     Yields
@@ -66,6 +66,10 @@ def columns(X: Any) -> Iterator[Column]:
     """
     if isinstance(X, CodedTable):
         yield from X.columns()
+        return
+    if isinstance(X, ColumnTable):
+        for name, values in X.values.items():
+            yield _plain_column(name, values)
         return
     frame = _as_frame(X)
     if frame is not None:
@@ -86,6 +90,15 @@ def columns(X: Any) -> Iterator[Column]:
         raise ValueError(f"X must be a table of rows and columns; got an array of {array.ndim}D")
     for position, values in enumerate(array.T):
         yield _array_column(_array_name(position), values)
+
+
+def _plain_column(name: str, values: NDArray[Any]) -> Column:
+    """Return a column of a table whose text stays text, also where it looks like numbers."""
+    if values.dtype.kind != "O":
+        return _array_column(name, values)
+    _refuse_values(name, values)
+    texts = [MISSING if value is None else str(value) for value in values]
+    return Column(name, np.array(texts, dtype=object), categorical=True)
 
 
 def _array_column(name: str, values: NDArray[Any]) -> Column:
@@ -109,9 +122,21 @@ def _refuse_kind(name: str, dtype: Any) -> None:
 def _refuse_values(name: str, values: NDArray[Any]) -> None:
     """Raise if a value in a column of objects is neither a number nor a word."""
     for value in values:
-        for kinds, what in _NO_LEVEL.items():
-            if isinstance(value, kinds) and not is_missing(value):
-                _refuse(name, what)
+        what = no_level(value)
+        if what is not None:
+            _refuse(name, what)
+
+
+def no_level(value: Any) -> str | None:
+    """Return what a value is that is neither a number nor a word, None for any other.
+
+    Examples
+    --------
+    >>> no_level(date(2026, 1, 31)), no_level("clerk"), no_level(None)
+    ('dates', None, None)
+    """
+    kinds = (what for kinds, what in _NO_LEVEL.items() if isinstance(value, kinds))
+    return None if is_missing(value) else next(kinds, None)
 
 
 def _refuse(name: str, what: str) -> NoReturn:
@@ -130,15 +155,24 @@ def take(X: Any, rows: Any) -> Any:
     """Return these rows of a frame, array or sparse matrix, as the same kind of table."""
     if isinstance(X, CodedTable):
         return CodedTable(X.matrix[rows], X.layout)
+    if isinstance(X, ColumnTable):
+        return X.take(rows)
     if sparse.issparse(X):
         return X[rows]
     frame = _as_frame(X)
     return np.asarray(X)[rows] if frame is None else frame[rows].to_native()
 
 
+def select(X: Any, names: Sequence[str]) -> Any:
+    """Return these columns of a frame, as the same kind of table."""
+    if isinstance(X, ColumnTable):
+        return X.select(names)
+    return nw.from_native(X, eager_only=True).select(list(names)).to_native()
+
+
 def row_count(X: Any) -> int:
     """Return how many rows a table has."""
-    if isinstance(X, CodedTable):
+    if isinstance(X, CodedTable | ColumnTable):
         return len(X)
     frame = _as_frame(X)
     return len(np.asarray(X)) if frame is None else len(frame)
@@ -152,7 +186,9 @@ def numbers_of(X: Any) -> NDArray[Any] | None:
 
 
 def holds_text(X: Any) -> bool:
-    """Return whether a frame has a column that is neither numbers nor booleans."""
+    """Return whether a table has a column that is neither numbers nor booleans."""
+    if isinstance(X, ColumnTable):
+        return any(values.dtype.kind == "O" for values in X.values.values())
     frame = _as_frame(X)
     return frame is not None and not all(map(_is_number, frame.schema.values()))
 
@@ -165,6 +201,59 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 def _is_number(dtype: Any) -> bool:
     return bool(dtype.is_numeric() or dtype == nw.Boolean)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTable:
+    """Named columns as arrays: a table that no library of data frames is needed for.
+
+    Parameters
+    ----------
+    values : mapping of str to array
+        Numbers with NaN, or objects such as text, with None where missing.
+    notes : mapping
+        What is known about the table besides its values.
+    twice : str, optional
+        A name that several columns of the file had.
+
+    Examples
+    --------
+    >>> table = ColumnTable({"age": np.array([31.0, 40.0]), "job": np.array(["a", None], object)})
+    >>> table.columns, [column.values.tolist() for column in columns(table.take([1]))]
+    (['age', 'job'], [[40.0], ['(missing)']])
+    """
+
+    values: Mapping[str, NDArray[Any]]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    twice: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.values)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return len(self), len(self.values)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values()), ()))
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.values[name]
+
+    def select(self, names: Sequence[str]) -> Self:
+        """Return these columns."""
+        return replace(self, values={name: self.values[name] for name in names})
+
+    def take(self, rows: Any) -> Self:
+        """Return the rows at these positions, or where a mask is true."""
+        return replace(self, values={name: each[rows] for name, each in self.values.items()})
+
+    def with_columns(self, values: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the table with columns added, or replaced."""
+        return replace(self, values={**self.values, **values})
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 import pytest
+from columns import column_table
 from rich.progress import Progress
 
 from unsway.cli.console import Steps, note, one_line, say, show_table, visible
@@ -269,11 +270,8 @@ FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1", " =
 HARMLESS = ["", "a=b", "x-1", "-5", "+3.5e-2", "-1,234.5", "-.5", "-5%", "-inf", "'=1", " -5"]
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), "dictionary"])
-def test_text_that_a_spreadsheet_would_run_gets_an_apostrophe(kind, tmp_path):
-    words = pa.array([*FORMULAS, *HARMLESS])
-    words = words.dictionary_encode() if kind == "dictionary" else words.cast(kind)
-    write_table(tmp_path / "t.csv", pa.table({"words": words}))
+def test_text_that_a_spreadsheet_would_run_gets_an_apostrophe(tmp_path):
+    write_table(tmp_path / "t.csv", column_table(pa.table({"words": [*FORMULAS, *HARMLESS]})))
     options = csv.ParseOptions(newlines_in_values=True)
     read = csv.read_csv(
         tmp_path / "t.csv", parse_options=options,
@@ -283,14 +281,14 @@ def test_text_that_a_spreadsheet_would_run_gets_an_apostrophe(kind, tmp_path):
 
 
 def test_numbers_stay_and_headers_are_guarded(tmp_path):
-    table = pa.table({"=1+1": [-1.5, None], "-5": [-2, 3], "@x": [True, False], "n": [None, "-"]})
-    write_table(tmp_path / "t.csv", table)
-    expected = '"\'=1+1","-5","\'@x","n"\n-1.5,-2,true,\n,3,false,"\'-"\n'
+    table = {"=1+1": [-1.5, None], "-5": [-2, 3], "@x": [True, False], "n": [None, "-"]}
+    write_table(tmp_path / "t.csv", column_table(pa.table(table)))
+    expected = "'=1+1,-5,'@x,n\n-1.5,-2,true,\n,3,false,'-\n"
     assert (tmp_path / "t.csv").read_text() == expected
 
 
 def test_a_parquet_file_has_text_as_it_is(tmp_path):
-    write_table(tmp_path / "t.parquet", pa.table({"=1": FORMULAS}))
+    write_table(tmp_path / "t.parquet", column_table(pa.table({"=1": FORMULAS})))
     assert parquet.read_table(tmp_path / "t.parquet").to_pydict() == {"=1": FORMULAS}
 
 

@@ -13,6 +13,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
+from columns import column_table
 
 from unsway import OverlapWarning, estimate_effects
 from unsway.cli.app import app
@@ -20,7 +21,6 @@ from unsway.cli.commands.effects import parse_method
 from unsway.cli.effects import forest
 from unsway.cli.flags import RoleFlags, take_roles
 from unsway.cli.outputs import interrupts
-from unsway.cli.table_files import plain_columns
 from unsway.effects import Estimate
 from unsway.extras import MissingExtraError
 from unsway.grouping import Grouping
@@ -128,7 +128,7 @@ def numbers(done):
 def test_the_json_holds_what_the_library_estimates(numbers):
     table = people()
     found = estimate_effects(
-        plain_columns(table.select(["age [x]", "job"])),
+        table.select(["age [x]", "job"]),
         np.array(table["hired"].to_pylist()) == YES,
         sensitive_features=table["sex"].to_pylist(),
         groups=Grouping(reference=FEMALE),
@@ -188,7 +188,7 @@ def test_a_column_of_numbers_is_a_target_as_it_is(place, tmp_path):
 def test_a_number_of_a_target_may_be_its_positive_value():
     codes = change(people(), "hired", np.arange(N) % 3)
     flags = RoleFlags("hired", "2", f"sex={MALE}", ("pay",), None)
-    rows, roles = take_roles(codes, flags, numeric_target=True)
+    rows, roles = take_roles(column_table(codes), flags, numeric_target=True)
     assert (rows.y.sum(), roles.positive) == (N // 3, "2")
 
 

@@ -15,6 +15,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
+from columns import column_table
 
 from unsway import FairLogisticRegression, FairXGBClassifier, Parity
 from unsway.cli import fit as fit_module
@@ -121,12 +122,12 @@ def test_xgboost_scores_of_a_file_are_those_of_the_model_in_memory(kind, place, 
     fit(place / f"people.{kind}", tmp_path / "model", "--seed", "3")
     scores = predict(tmp_path / "model", place / f"people.{kind}", tmp_path / f"out.{kind}")
     table = people()
-    X = plain_columns(table.drop_columns(["sex", "hired"]))
+    X = plain_columns(column_table(table.drop_columns(["sex", "hired"])))
     y, z = (pc.equal(table["hired"], "yes"), pc.equal(table["sex"], "Male"))
     model = FairXGBClassifier(Parity(), 0.5, random_state=3, n_jobs=1)
     model.fit(X, y.to_numpy().astype(int), sensitive_features=z.to_numpy().astype(int))
-    assert scores.column_names == ["score"]
-    np.testing.assert_array_equal(scores["score"].to_numpy(), model.predict_proba(X)[:, 1])
+    assert scores.columns == ["score"]
+    np.testing.assert_array_equal(scores["score"], model.predict_proba(X)[:, 1])
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -134,8 +135,8 @@ def test_logistic_scores_of_a_file_are_those_of_the_model_in_memory(kind, tmp_pa
     table = people(missing=False)
     file = write(tmp_path / f"people.{kind}", table)
     fit(file, tmp_path / "model", "--engine", "logistic", "--param", "l2=0.01")
-    scores = predict(tmp_path / "model", file, tmp_path / f"out.{kind}")["score"].to_numpy()
-    X = plain_columns(table.drop_columns(["sex", "hired"]))
+    scores = predict(tmp_path / "model", file, tmp_path / f"out.{kind}")["score"]
+    X = plain_columns(column_table(table.drop_columns(["sex", "hired"])))
     matrix, _ = one_hot(X, features_of_table(X))
     y, z = (pc.equal(table["hired"], "yes"), pc.equal(table["sex"], "Male"))
     model = FairLogisticRegression(Parity(), 0.5, l2=0.01)
@@ -150,7 +151,7 @@ def test_a_logistic_regression_is_trained_on_missing_numbers_and_scores_them(pla
     assert stored["fill"]["pay"] == np.median(people()["pay"].drop_null().to_numpy())
     weighed = [(each["feature"], each["level"]) for each in stored["coefficients"]]
     assert ("pay", "(missing)") in weighed
-    assert np.isfinite(scores.to_numpy()).all()
+    assert np.isfinite(scores).all()
 
 
 def test_lightgbm_makes_the_round_trip(place, tmp_path):
@@ -165,8 +166,8 @@ def test_lightgbm_makes_the_round_trip(place, tmp_path):
     ]
     by_csv = predict(tmp_path / "model", place / "people.csv", tmp_path / "a.parquet")
     by_parquet = predict(tmp_path / "model", place / "people.parquet", tmp_path / "b.parquet")
-    assert by_csv.equals(by_parquet)
-    scores = by_csv["score"].to_numpy()
+    assert by_csv["score"].tolist() == by_parquet["score"].tolist()
+    scores = by_csv["score"]
     assert scores.min() > 0
     assert scores.std() > 0.01
 
@@ -177,7 +178,7 @@ def test_dictionary_columns_are_categories(place, tmp_path):
     file = write(tmp_path / "coded.parquet", coded)
     a = predict(place / "xgboost", file, tmp_path / "a.csv")
     b = predict(place / "xgboost", place / "people.csv", tmp_path / "b.csv")
-    assert a.equals(b)
+    assert a["score"].tolist() == b["score"].tolist()
 
 
 def test_columns_are_found_by_name_and_others_ignored(place, tmp_path):
@@ -186,7 +187,7 @@ def test_columns_are_found_by_name_and_others_ignored(place, tmp_path):
     file = write(tmp_path / "turned.parquet", turned)
     a = predict(place / "xgboost", file, tmp_path / "a.parquet")
     b = predict(place / "xgboost", place / "people.parquet", tmp_path / "b.parquet")
-    assert a.equals(b)
+    assert a["score"].tolist() == b["score"].tolist()
 
 
 def test_words_that_all_look_like_numbers_are_read_as_the_words_they_were(tmp_path):
@@ -197,12 +198,12 @@ def test_words_that_all_look_like_numbers_are_read_as_the_words_they_were(tmp_pa
     write(tmp_path / "few.csv", few)
     text = (tmp_path / "few.csv").read_text()
     (tmp_path / "few.csv").write_text(text.replace('"1"', "1").replace('"02"', "02"))
-    assert pa.types.is_integer(read_table(tmp_path / "few.csv").schema.field("race").type)
+    assert read_table(tmp_path / "few.csv")["race"].dtype == np.float64
     by_csv = predict(tmp_path / "model", tmp_path / "few.csv", tmp_path / "a.parquet")
     by_parquet = predict(
         tmp_path / "model", write(tmp_path / "few.parquet", few), tmp_path / "b.parquet"
     )
-    assert by_csv.equals(by_parquet)
+    assert by_csv["score"].tolist() == by_parquet["score"].tolist()
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -216,7 +217,7 @@ def test_hostile_column_names_make_the_round_trip(kind, tmp_path):
         names = [each["name"] for each in json.loads((model / "card.json").read_text())["features"]]
         assert names == [HOSTILE[0], *HOSTILE[2:]]
         scores = predict(model, file, tmp_path / f"out.{kind}", "--keep", HOSTILE[1])
-        assert scores.column_names == [HOSTILE[1], "score"]
+        assert scores.columns == [HOSTILE[1], "score"]
 
 
 def test_a_column_name_with_an_equals_sign_can_be_the_sensitive_one():
@@ -235,9 +236,9 @@ def test_kept_columns_are_written_as_they_stand_but_for_formulas(place, tmp_path
         "--column", "P(hired)",
     )  # fmt: skip
     lines = (tmp_path / "out.csv").read_text().splitlines()
-    assert lines[0] == '"id","job","race","P(hired)"'
-    assert lines[1].startswith('"\'=NA,0","","')
-    assert lines[2].startswith('"001",')
+    assert lines[0] == "id,job,race,P(hired)"
+    assert lines[1].startswith('"\'=NA,0",,')
+    assert lines[2].startswith("001,")
 
 
 # --- what is printed and kept --------------------------------------------------------------------
@@ -314,7 +315,7 @@ def test_weights_are_used_and_are_no_feature(place, tmp_path):
     fit(file, tmp_path / "a", "--engine", "logistic", "--weights", "w")
     fit(first, tmp_path / "b", "--engine", "logistic")
     a, b = (predict(tmp_path / each, first, tmp_path / f"{each}.csv") for each in "ab")
-    np.testing.assert_allclose(a["score"].to_numpy(), b["score"].to_numpy(), atol=1e-6)
+    np.testing.assert_allclose(a["score"], b["score"], atol=1e-6)
 
 
 def test_a_0_1_target_and_sensitive_column_need_no_values(tmp_path):
@@ -471,7 +472,7 @@ def test_dates_are_refused_until_they_are_dropped(tmp_path):
     days = pa.array(np.arange(N).astype("datetime64[D]"))
     file = write(tmp_path / "dates.parquet", people().append_column("day", days))
     found = complaint("fit", file, *ROLES, *FAST, "-o", tmp_path / "model")
-    assert found.startswith("column 'day' holds date32[day]: neither numbers nor words")
+    assert found.startswith("column 'day' holds dates: neither numbers nor words")
     fit(file, tmp_path / "model", "--drop", "day")
 
 
@@ -545,8 +546,8 @@ def bad_files(folder):
         "words.parquet": (b"a,b\n1,2\n" * 9, "cannot be read as Parquet"),
         "really.csv": (whole, "is a Parquet file; name it .parquet"),
         "people.xlsx": (whole, "cannot be read as a workbook"),
-        "latin.csv": ("hired,sex,b\nyes,Male,ü\nno,Female,x\n".encode("latin1"), "column 'b' holds "
-                      "bytes that are not UTF-8 text"),
+        "latin.csv": ("hired,sex,b\nyes,Male,ü\nno,Female,x\n".encode("latin1"), "it is not "
+                      "comma-separated text in UTF-8"),
     }  # fmt: skip
 
 
@@ -571,7 +572,7 @@ def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
 
 def test_the_row_names_of_pandas_are_no_feature(tmp_path):
     table = people().append_column("__index_level_0__", pa.array(np.arange(N)))
-    assert "__index_level_0__" not in read_table(write(tmp_path / "a.parquet", table)).column_names
+    assert "__index_level_0__" not in read_table(write(tmp_path / "a.parquet", table)).columns
 
 
 # --- nothing half-written ------------------------------------------------------------------------
@@ -638,11 +639,24 @@ def test_bad_input_exits_with_1_and_one_line(tmp_path):
     assert (done.returncode, done.stderr) == (1, expected)
 
 
-def test_without_pyarrow_the_error_ends_with_the_pip_line(place, tmp_path):
-    code = "import sys; sys.modules['pyarrow'] = None\nfrom unsway.cli import main; main()"
-    done = unsway("fit", place / "people.csv", *ROLES, "-o", tmp_path / "m", "--quiet", code=code)
+def test_without_pyarrow_csv_works_and_parquet_is_answered_by_the_pip_line(place, tmp_path):
+    code = (
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] == 'pyarrow':\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "from unsway.cli import main; main()\n"
+    )
+    command = ["fit", *ROLES, *FAST, "--quiet", "-o", tmp_path / "m"]
+    done = unsway(*command, place / "people.parquet", code=code)
     assert done.returncode == 1
-    assert done.stderr.strip().endswith("pip install 'unsway[cli]'")
+    assert done.stderr.strip().endswith("pip install 'unsway[parquet]'")
+    assert unsway(*command, place / "people.csv", code=code).returncode == 0
+    scored = ["-o", tmp_path / "scores.csv", "--quiet"]
+    done = unsway("predict", tmp_path / "m", place / "people.csv", *scored, code=code)
+    assert done.returncode == 0, done.stderr
 
 
 def test_ctrl_c_exits_with_130_and_leaves_nothing(place, tmp_path):

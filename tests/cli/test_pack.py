@@ -58,8 +58,8 @@ def test_every_number_of_a_pack_comes_out_again(packed):
 
 def test_a_pack_holds_no_sensitive_value_of_a_row(packed):
     content = json.loads((packed / "pack.json").read_text("utf-8"))
-    assert set(content["files"]) == {"scores.parquet", "audit.json", "impact.json", "report.html"}
-    scores = pandas.read_parquet(packed / "scores.parquet")
+    assert set(content["files"]) == {"scores.csv", "audit.json", "impact.json", "report.html"}
+    scores = pandas.read_csv(packed / "scores.csv")
     assert list(scores.columns) == ["score"]
 
 
@@ -89,7 +89,7 @@ def test_a_changed_number_is_found_even_where_its_hash_is_right(pack, table, nam
     assert "estimate was" in done.output
 
 
-@pytest.mark.parametrize("name", ["scores.parquet", "audit.json", "impact.json", "report.html"])
+@pytest.mark.parametrize("name", ["scores.csv", "audit.json", "impact.json", "report.html"])
 def test_a_changed_file_is_found_by_its_hash(pack, table, name):
     with (pack / name).open("ab") as file:
         file.write(b" ")

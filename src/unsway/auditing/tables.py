@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +13,7 @@ import numpy as np
 from .._typing import Floats
 from ..effects import Estimate
 from ..effects.estimate import Progress, bootstrap
-from ..frames import Tabular, make_frame, plain
+from ..frames import Tabular, csv_text, make_frame, plain
 from ..rows import Rows
 from .group_metrics import share
 from .inputs import Settings
@@ -34,8 +32,6 @@ from .metrics import (
 )
 from .number_tally import NUMBER_MEANINGS
 
-#: How a cell may begin that a spreadsheet would take for a formula.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _MEANINGS = {**NUMBER_MEANINGS, **MEANINGS}
 
 
@@ -77,23 +73,10 @@ class Table:
 
     def to_csv(self) -> str:
         """Return CSV text; text that looks like a formula gets an apostrophe before it."""
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(_safe, self.columns))
-        for row in zip(*self.columns.values(), strict=True):
-            writer.writerow(map(_safe, row))
-        return file.getvalue()
+        return csv_text(self.columns)
 
     def __repr__(self) -> str:
         return f"Table({len(self)} rows: {', '.join(self.columns)})"
-
-
-def _safe(cell: Any) -> Any:
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
-    if isinstance(cell, str) and cell.lstrip(" \n").startswith(_FORMULAS):
-        return f"'{cell}"
-    return cell
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

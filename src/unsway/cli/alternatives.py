@@ -19,7 +19,7 @@ from .fit import make_classifier
 from .flags import read_rows, split_columns, take_roles
 from .options import RoleFlags
 from .outputs import REPORT_PACKAGES, are_installed
-from .table_files import refuse_row_names, write_table
+from .table_files import refuse_row_names
 
 
 def alternatives(
@@ -36,7 +36,7 @@ def alternatives(
     rows.groups.require_two("A search for alternatives")
     refuse_row_names(rows.X)
     show_columns(rows.X, quiet=quiet)
-    names = rows.X.column_names
+    names = rows.X.columns
     sets = {}
     for text in without:
         dropped = split_columns([text], names, "--without")
@@ -72,7 +72,7 @@ def _on_candidate(progress: Steps) -> Callable[[Candidate, int, int], None]:
 def _finish(found: Alternatives, store: Store, levels: Any, quiet: bool) -> None:
     """Write record, table, report and the winner's model, and print the verdict."""
     write_atomically(store.path / "alternatives.json", found.to_json())
-    write_table(store.path / "alternatives.csv", found.to_frame("pyarrow"))
+    write_atomically(store.path / "alternatives.csv", found.to_csv())
     for each in found.notes:
         note(each)
     if found.winner is not None:

@@ -17,7 +17,6 @@ from ..auditing.audits import audit
 from ..auditing.level_audit import LevelAudit, audit_levels
 from ..auditing.number_audits import NumberAudit
 from ..auditing.training_rows import TrainingRows, check_training_rows
-from ..extras import load
 from ..files import write_atomically
 from ..models.folder import TrainingRoles, load_model
 from ..models.saved_model import SavedModel
@@ -77,7 +76,7 @@ class Source:
             return scores
         if self.file is not None:
             table = read_table(self.file)
-            names = table.column_names
+            names = table.columns
             name = "score" if "score" in names else names[0]
             if len(names) > 1 and "score" not in names:
                 raise ValueError(
@@ -85,7 +84,7 @@ class Source:
                     "one, or rename the scores"
                 )
         else:
-            name = check_column(self.column or "", table.column_names, self.flag)
+            name = check_column(self.column or "", table.columns, self.flag)
         scores, missing = plain_column(table, name)
         if scores.dtype.kind != "f":
             raise ValueError(f"{self.flag}: column {name!r} holds words; scores are numbers")
@@ -156,9 +155,9 @@ def read_rows(
     columns = [each.scores(table) for each in sources]
     trained = sources[0].training_rows(table, allowed=allow_training_rows)
     for source, column in zip(sources, columns, strict=True):
-        if len(column) != table.num_rows:
+        if len(column) != len(table):
             raise ValueError(
-                f"{source.flag}: {len(column):,} scores for {table.num_rows:,} rows of {file}; "
+                f"{source.flag}: {len(column):,} scores for {len(table):,} rows of {file}; "
                 "they must be those of the same rows in the same order"
             )
     flags = replace(flags, drop=(*flags.drop, *own))
@@ -178,16 +177,14 @@ def judge(
     positive = str(names.positive)
     classes = (f"not {positive}", positive)
     good = None if favourable is None else favourable_class(favourable, names, rows)
-    z = load("pyarrow", "cli").table({rows.groups.name: rows.groups.as_given()})
     found = audit(
         rows.y.astype(int),
         columns[0],
-        sensitive_features=z,
+        sensitive_features=rows.groups,
         X=rows.X if effects else None,
         baseline=columns[1] if len(columns) > 1 else None,
         sample_weight=rows.weights,
         cluster=rows.clusters,
-        groups=rows.groups.grouping,
         threshold=list(threshold),
         selection_rate=list(selection_rate),
         favourable=good,
@@ -250,7 +247,7 @@ def describe(
         found |= model_facts(Path(source.text))
         del found["scores"]
     else:
-        features = list(rows.X.column_names)
+        features = list(rows.X.columns)
     found["columns used" if source.model is None else "features used"] = _names(features)
     found["columns dropped"] = _names(dropped)
     return found

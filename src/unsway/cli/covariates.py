@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..extras import load
+from ..tables import ColumnTable
 from .console import note, one_line
 
-#: Where the notes on a table are kept: in the metadata of its schema.
-_KEY = b"unsway"
 #: Names that data frames and spreadsheets give to a column without one.
 _NAMELESS = re.compile(r"\s*|Unnamed: \d+(_level_\d+)?|V\d+__?|_c0", re.IGNORECASE)
 #: Names of columns that identify rows.
@@ -30,7 +29,7 @@ MOST = 0.9
 FEW_ROWS = 20
 
 
-def choose_columns(X: Any, y: Floats | None, *, accept: Sequence[str] = ()) -> Any:
+def choose_columns(X: ColumnTable, y: Floats | None, *, accept: Sequence[str] = ()) -> ColumnTable:
     """Return the columns to train on, with notes on those that are left out; refuse others.
 
     Columns without a value, with one value, and those that count the rows, are left out. Columns
@@ -39,7 +38,7 @@ def choose_columns(X: Any, y: Floats | None, *, accept: Sequence[str] = ()) -> A
 
     Parameters
     ----------
-    X : pyarrow table
+    X : ColumnTable
         Plain columns: floats or text.
     y : array of 0 and 1, or None
         The label, if the target is one.
@@ -47,10 +46,9 @@ def choose_columns(X: Any, y: Floats | None, *, accept: Sequence[str] = ()) -> A
         Columns to take as they are.
     """
     left_out: dict[str, str] = {}
-    for name in X.column_names:
+    for name, column in X.values.items():
         if name in accept:
             continue
-        column = X.column(name)
         reason = _idle(column)
         if reason is not None:
             left_out[name] = reason
@@ -61,7 +59,7 @@ def choose_columns(X: Any, y: Floats | None, *, accept: Sequence[str] = ()) -> A
                 f"{fault}; leave it out with --drop {_quoted(name)}, or take it as it is with "
                 f"--accept {_quoted(name)}"
             )
-    kept = [name for name in X.column_names if name not in left_out]
+    kept = [name for name in X.columns if name not in left_out]
     if not kept:
         shown = "; ".join(f"{name!r} {why}" for name, why in left_out.items())
         raise ValueError(f"no column is left to train on: {shown}")
@@ -72,9 +70,8 @@ def _quoted(name: str) -> str:
     return name if re.fullmatch(r"[\w.-]+", name) else repr(name)
 
 
-def _idle(column: Any) -> str | None:
+def _idle(values: NDArray[Any]) -> str | None:
     """Return why a column can tell nothing, if it cannot."""
-    values = column.to_numpy()
     if values.dtype.kind == "f":
         known = values[~np.isnan(values)]
         if not len(known):
@@ -84,15 +81,14 @@ def _idle(column: Any) -> str | None:
         if len(known) == len(values) >= FEW_ROWS and (np.diff(known) == 1).all():
             return "counts the rows"
         return None
-    levels = column.unique()
-    if len(levels) - (column.null_count > 0) == 0:
+    levels = set(values.tolist())
+    if levels == {None}:
         return "has no value"
     return "has the same value in every row" if len(levels) == 1 else None
 
 
-def _fault(name: str, column: Any, y: Floats | None) -> str | None:
+def _fault(name: str, values: NDArray[Any], y: Floats | None) -> str | None:
     """Return why a column is not to be trained on unasked, if there is a reason."""
-    values = column.to_numpy()
     if _NAMELESS.fullmatch(name):
         return f"column {name!r} has no name of its own: it may hold the row names of a data frame"
     if len(values) >= FEW_ROWS:
@@ -103,7 +99,7 @@ def _fault(name: str, column: Any, y: Floats | None) -> str | None:
                 f"column {name!r} predicts the target without an error in {len(values):,} rows: it "
                 "is the target under another name, or was made from it"
             )
-    return None if values.dtype.kind == "f" else _looks_like(name, column)
+    return None if values.dtype.kind == "f" else _looks_like(name, values)
 
 
 def _all_differ(values: Floats) -> bool:
@@ -124,9 +120,9 @@ def _predicts(values: Any, y: Floats) -> bool:
     return bool(((means == 0) | (means == 1)).all()) and len(counts) <= len(y) / 5
 
 
-def _looks_like(name: str, column: Any) -> str | None:
+def _looks_like(name: str, values: NDArray[Any]) -> str | None:
     """Return what a column of text should be instead, if it should."""
-    levels = [level for level in column.unique().to_pylist() if level is not None]
+    levels = [level for level in set(values.tolist()) if level is not None]
     if len(levels) <= FEW_LEVELS:
         return None
     if _share(_DATE, levels) >= MOST:
@@ -157,49 +153,35 @@ def _share(pattern: re.Pattern[str], levels: Sequence[str]) -> float:
 # --- notes on a table ----------------------------------------------------------------------------
 
 
-def with_notes(table: Any, **notes: Any) -> Any:
+def with_notes(table: ColumnTable, **notes: Any) -> ColumnTable:
     """Return the table with notes added to those it has."""
-    metadata = dict(table.schema.metadata or {})
-    metadata[_KEY] = json.dumps({**notes_of(table), **notes}).encode()
-    return table.replace_schema_metadata(metadata)
+    return replace(table, notes={**table.notes, **notes})
 
 
-def notes_of(table: Any) -> dict[str, Any]:
-    """Return the notes on a table."""
-    return dict(json.loads((table.schema.metadata or {}).get(_KEY, b"{}")))
-
-
-def like(table: Any, other: Any) -> Any:
-    """Return a table with the notes on another."""
-    return with_notes(table, **notes_of(other))
-
-
-def describe_columns(X: Any) -> dict[str, Any]:
+def describe_columns(X: ColumnTable) -> dict[str, Any]:
     """Return which columns are numbers, which categories with how many levels, which left out.
 
     Examples
     --------
-    >>> import pyarrow
-    >>> table = pyarrow.table({"age": [31.0, 40.0], "job": ["a", "b"]})
+    >>> table = ColumnTable({"age": np.array([31.0, 40.0]), "job": np.array(["a", "b"], object)})
     >>> describe_columns(with_notes(table, left_out={"one": "has the same value in every row"}))
     {'numbers': ['age'], 'categories': {'job': 2}, 'left_out': {'one': 'has the same value in every row'}}
     """  # noqa: E501
-    is_text: Callable[[Any], bool] = load("pyarrow", "cli").types.is_string
-    kinds = {name: is_text(X.column(name).type) for name in X.column_names}
+    texts = {name: each for name, each in X.values.items() if each.dtype.kind == "O"}
     return {
-        "numbers": [name for name, text in kinds.items() if not text],
-        "categories": {name: len(X.column(name).unique()) for name, text in kinds.items() if text},
-        **({"left_out": notes_of(X)["left_out"]} if notes_of(X).get("left_out") else {}),
+        "numbers": [name for name in X.columns if name not in texts],
+        "categories": {name: len(set(values.tolist())) for name, values in texts.items()},
+        **({"left_out": X.notes["left_out"]} if X.notes.get("left_out") else {}),
     }
 
 
-def show_columns(X: Any, *, quiet: bool) -> None:
+def show_columns(X: ColumnTable, *, quiet: bool) -> None:
     """Print how a table was read, and what is taken as what, unless `quiet`."""
     if quiet:
         return
-    if notes_of(X).get("form"):
-        note(notes_of(X)["form"])
-    for line in _lines(describe_columns(X), notes_of(X)):
+    if X.notes.get("form"):
+        note(X.notes["form"])
+    for line in _lines(describe_columns(X), X.notes):
         note(line)
 
 

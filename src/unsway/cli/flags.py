@@ -35,11 +35,11 @@ def take_roles(
     refused, not dropped.
     """
     check_loss_flags(flags)
-    flags, level = find_columns(flags, table.column_names)
+    flags, level = find_columns(flags, table.columns)
     there = _with_level(table, flags)
 
     def read(name: str, flag: str) -> Coded:
-        known = table if there is None or flag != "--sensitive" else table.filter(there)
+        known = table if there is None or flag != "--sensitive" else table.take(there)
         return code_column(known, name, flag)
 
     outcome, groups, roles = code_roles(flags, level, read, numeric_target)
@@ -48,12 +48,12 @@ def take_roles(
     if groups.kept is not None:
         table, groups = table.take(groups.kept), replace(groups, kept=None)
     others = set(flags.columns)
-    features = [name for name in table.column_names if name not in others]
+    features = [name for name in table.columns if name not in others]
     if not features:
         raise ValueError("no column is left to train on")
     X = plain_columns(table.select(features))
     groups.refuse_in(X)
-    accept = split_columns(flags.accept, table.column_names, "--accept")
+    accept = split_columns(flags.accept, table.columns, "--accept")
     X = choose_columns(X, outcome.values if outcome.binary else None, accept=accept)
     sample_weight = None if flags.weights is None else _weights(table, flags.weights)
     clusters = None
@@ -75,8 +75,8 @@ def drop_missing(table: Any, flags: RoleFlags) -> tuple[Any, NDArray[np.bool_] |
     """
     if not flags.drop_missing and flags.missing_sensitive != "drop":
         return table, None
-    found, _ = find_columns(flags, table.column_names)
-    kept = np.ones(table.num_rows, dtype=bool)
+    found, _ = find_columns(flags, table.columns)
+    kept = np.ones(len(table), dtype=bool)
     others = (found.target, found.weights, found.exposure) if flags.drop_missing else ()
     used = flags.missing_sensitive == "use"
     sensitive = () if used else sensitive_columns(found)
@@ -91,10 +91,10 @@ def drop_missing(table: Any, flags: RoleFlags) -> tuple[Any, NDArray[np.bool_] |
 def used_rows(table: Any, flags: RoleFlags) -> tuple[Any, NDArray[np.intp]]:
     """Return the rows that ``--drop-missing`` and ``--only`` leave, and which these are."""
     table, known = drop_missing(table, flags)
-    places = np.arange(table.num_rows) if known is None else np.flatnonzero(known)
+    places = np.arange(len(table)) if known is None else np.flatnonzero(known)
     if flags.only is None:
         return table, places
-    found, level = find_columns(flags, table.column_names)
+    found, level = find_columns(flags, table.columns)
     kept = read_groups(found, level, lambda name, flag: code_column(table, name, flag)).kept
     return (table, places) if kept is None else (table.take(kept), places[kept])
 
@@ -190,6 +190,6 @@ def _outcome(coded: Coded, flags: RoleFlags, numeric: bool) -> Outcome:
 
 def _weights(table: Any, name: str) -> Floats | None:
     try:
-        return check_weights(plain_column(table, name)[0], table.num_rows)
+        return check_weights(plain_column(table, name)[0], len(table))
     except ValueError as error:
         raise ValueError(f"--weights: column {name!r}: {error}") from None

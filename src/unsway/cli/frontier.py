@@ -33,7 +33,7 @@ from .flags import read_rows, take_roles
 from .number_target import check_loss_flags
 from .options import RoleFlags
 from .outputs import REPORT_PACKAGES, are_installed
-from .table_files import refuse_row_names, write_table
+from .table_files import refuse_row_names
 
 #: Lines of the printed table at most; frontier.csv has all.
 SHOWN = 12
@@ -91,7 +91,7 @@ def _split(
     """Return the rows to train on, and the test rows: those of another file, or held out."""
     if test_file is not None:
         table = read_rows(test_file, flags)
-        other, _ = take_roles(table, replace(flags, accept=tuple(table.column_names)))
+        other, _ = take_roles(table, replace(flags, accept=tuple(table.columns)))
         try:
             return rows, other.with_table(align(other.X, features_of_table(rows.X)))
         except ValueError as error:
@@ -145,7 +145,7 @@ def _finish(
     """Write table, figure and chosen model, and print the results."""
     writable = os.access(store.path, os.W_OK)
     if writable:
-        write_table(store.path / "frontier.csv", found.to_frame("pyarrow"))
+        write_atomically(store.path / "frontier.csv", found.to_csv())
     else:
         note(f"{store.path} cannot be written: table, figure and chosen model stay as they are")
     for each in found.notes:

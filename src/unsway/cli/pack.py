@@ -3,7 +3,7 @@
 ::
 
     pack.json       how it was made, and the SHA-256 of each file and of the table
-    scores.parquet  the scores, in the order of the table's rows
+    scores.csv      the scores, in the order of the table's rows
     audit.json, impact.json, report.html
     card.json, card.md   of the model, if the scores are those of a model folder
 
@@ -12,7 +12,6 @@ The table with labels and sensitive attribute is no part of the folder.
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
@@ -26,8 +25,8 @@ from .. import __version__
 from .._typing import Floats
 from ..auditing import Audit, adverse_impact
 from ..auditing.training_rows import TrainingRows
-from ..extras import load
 from ..files import write_folder_atomically
+from ..frames import csv_text
 from ..models.card import MARKDOWN
 from ..models.card_check import check_checksum, with_checksum
 from ..models.folder import CARD
@@ -39,9 +38,9 @@ from .console import one_line, say, steps
 from .options import Reading, RoleFlags
 from .outputs import REPORT_PACKAGES, check_installed
 
-FORMAT, SCHEMA_VERSION = "unsway-pack", 1
+FORMAT, SCHEMA_VERSION = "unsway-pack", 2
 PACK, SCORES, AUDIT, IMPACT, REPORT = (
-    "pack.json", "scores.parquet", "audit.json", "impact.json", "report.html"
+    "pack.json", "scores.csv", "audit.json", "impact.json", "report.html"
 )  # fmt: skip
 #: Numbers that are computed again may differ by this share.
 TOLERANCE = 1e-9
@@ -67,7 +66,7 @@ def pack(
         found = replace(found, training_rows=trained)
         progress.next("Writing the pack")
         files = {
-            SCORES: _parquet(columns[0]),
+            SCORES: csv_text({"score": columns[0].tolist()}).encode(),
             AUDIT: found.to_json().encode(),
             IMPACT: impact.encode(),
             REPORT: _page(found.to_dict()).encode(),
@@ -121,13 +120,6 @@ def _computed(
 def _page(audit: Mapping[str, Any]) -> str:
     """Return the report of an audit from its JSON."""
     return audit_page(AuditFacts.of(audit)).render()
-
-
-def _parquet(scores: Floats) -> bytes:
-    buffer = io.BytesIO()
-    table = load("pyarrow", "cli").table({"score": scores})
-    load("pyarrow.parquet", "cli").write_table(table, buffer)
-    return buffer.getvalue()
 
 
 def _hash(data: bytes) -> str:

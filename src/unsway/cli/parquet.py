@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..extras import load
 from ..models.folder import TrainingRoles
 from ..models.parquet import ParquetRows, column_names
 from ..rows import Rows
+from ..tables import ColumnTable
 from .coded_columns import Coded, code_column
 from .flags import code_roles, find_columns
 from .options import RoleFlags
@@ -34,7 +34,7 @@ def rows_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Rows, Trai
 
     def read(name: str, flag: str) -> Coded:
         codes, found = files.coded(name)
-        few = load("pyarrow", "cli").table({name: found.tolist()})
+        few = ColumnTable({name: np.array(found.tolist(), dtype=object)})
         levels, positions = code_column(few, name, flag)
         return levels, positions.astype(np.int16)[codes]
 

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
-from ..extras import load
 from ..models.folder import load_model
 from ..models.reasons import reasons as find_reasons
 from ..models.regression import scores_of
 from ..models.saved_model import SavedModel
+from ..tables import ColumnTable
 from .coded_columns import check_column
 from .console import note, say, steps
-from .covariates import notes_of
 from .flags import split_columns
 from .number_target import exposure_column
 from .options import Reading
@@ -49,16 +48,16 @@ def predict(
         saved = load_model(model)
         reading = Reading(**written)
         table = read_table(file, as_text=text_columns(saved), reading=reading)
-        kept = split_columns(keep, table.column_names, "--keep")
+        kept = split_columns(keep, table.columns, "--keep")
         if column in kept:
             raise ValueError(f"--keep {column!r} has the name of the scores; choose --column")
         progress.next("Scoring")
         scores, notes = predict_table(saved, table)
         scores = for_column(saved, scores, table, exposure)
-        as_written = read_text(file, kept, reading) if kept else None
-        result = _with_scores(as_written, column, scores)
+        as_written = read_text(file, kept, reading) if kept else ColumnTable({})
+        result = as_written.with_columns({column: scores})
         if reasons is not None:
-            hidden = split_columns(never_name, table.column_names, "--never-name")
+            hidden = split_columns(never_name, table.columns, "--never-name")
             others = None if reference is None else _reference(saved, reference, reading)
             given = {"reference": others, "never_name": hidden, "approve": approve}
             result = _with_reasons(result, saved, model_columns(saved, table), reasons, given)
@@ -66,8 +65,8 @@ def predict(
         write_table(output, result)
         progress.advance()
     if not quiet:
-        if notes_of(table).get("form"):
-            note(notes_of(table)["form"])
+        if table.notes.get("form"):
+            note(table.notes["form"])
         for each in notes:
             note(each)
         what, form = ("scores", ".3f") if saved.loss is None else ("predictions", ",.5g")
@@ -82,7 +81,7 @@ def text_columns(model: SavedModel) -> list[str]:
 def model_columns(model: SavedModel, table: Any) -> Any:
     """Return the columns of a table that the model reads; all of them if one is missing."""
     names = [each.name for each in model.features]
-    return plain_columns(table.select(names)) if set(names) <= set(table.column_names) else table
+    return plain_columns(table.select(names)) if set(names) <= set(table.columns) else table
 
 
 def predict_table(model: SavedModel, table: Any) -> tuple[Floats, list[str]]:
@@ -110,7 +109,7 @@ def for_column(model: SavedModel, scores: Floats, table: Any, exposure: str | No
         return scores
     if model.loss is None:
         raise ValueError("--exposure is for a model of counts or amounts; this one is a classifier")
-    values, missing = plain_column(table, check_column(exposure, table.column_names, "--exposure"))
+    values, missing = plain_column(table, check_column(exposure, table.columns, "--exposure"))
     if missing:
         raise ValueError(f"--exposure: column {exposure!r} has {missing:,} rows without one")
     return scores * exposure_column(values, exposure)
@@ -123,22 +122,14 @@ def _reference(model: SavedModel, file: Path, reading: Reading) -> Any:
 
 def _with_reasons(result: Any, model: SavedModel, table: Any, k: int, given: dict[str, Any]) -> Any:
     """Return the scores with the reasons of each row and their points beside them."""
-    pyarrow = load("pyarrow", "cli")
     found = find_reasons(model, table, k, **given)
     for rank in range(k):
         for title, values in (
             (f"reason_{rank + 1}", found.names), (f"reason_{rank + 1}_points", found.points)
         ):  # fmt: skip
-            if title in result.column_names:
+            if title in result.columns:
                 raise ValueError(f"--keep {title!r} has the name of a column of reasons")
             column = [row[rank] if rank < len(row) else None for row in values]
-            kind = pyarrow.float64() if title.endswith("points") else pyarrow.string()
-            result = result.append_column(title, pyarrow.array(column, kind))
+            kind = np.float64 if title.endswith("points") else object  # None as a float is NaN
+            result = result.with_columns({title: np.array(column, dtype=kind)})
     return result
-
-
-def _with_scores(kept: Any, column: str, scores: Any) -> Any:
-    pyarrow = load("pyarrow", "cli")
-    if kept is None:
-        return pyarrow.table({column: scores})
-    return kept.append_column(column, pyarrow.array(scores))

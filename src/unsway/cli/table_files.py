@@ -1,33 +1,31 @@
-"""CSV and Parquet files in and out, and what their columns may hold."""
+"""Tables in files, in and out, and what their columns may hold."""
 
 from __future__ import annotations
 
-import io
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..extras import load
 from ..files import write_atomically
+from ..frames import csv_text
 from ..models.features import identifies_rows
-from .covariates import like, with_notes
-from .csv_form import CsvForm, csv_form
+from ..tables import ColumnTable, no_level
+from .covariates import with_notes
+from .csv_files import read_csv, read_csv_text
+from .csv_form import csv_form
 from .options import Reading
+from .parquet_files import parquet_bytes, read_parquet
 from .workbooks import WORKBOOKS, read_workbook
 
 #: How the file of a table may end, and those that are read only.
 SUFFIXES = (".csv", ".parquet")
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 READ_SUFFIXES = (*CSV_SUFFIXES, ".parquet", *WORKBOOKS)
-#: How a cell begins that a spreadsheet would run as a formula, and text that is a number after all.
-FORMULA = r"\A([ \n]*[=+\-@\t\r])"
-NUMBER = r"\A\s*[+-]?(\d[\d.,]*|[.,]\d+|(?i:inf|infinity|nan))([eE][+-]?\d+)?%?\s*\z"
 
 
 def check_suffix(path: Path) -> str:
@@ -38,8 +36,10 @@ def check_suffix(path: Path) -> str:
     return suffix
 
 
-def read_table(path: Path, *, as_text: Sequence[str] = (), reading: Reading | None = None) -> Any:
-    """Return a file as a pyarrow table with distinct column names and at least one row.
+def read_table(
+    path: Path, *, as_text: Sequence[str] = (), reading: Reading | None = None
+) -> ColumnTable:
+    """Return a file as a table with distinct column names and at least one row.
 
     Parameters
     ----------
@@ -62,96 +62,61 @@ def read_table(path: Path, *, as_text: Sequence[str] = (), reading: Reading | No
     notes: dict[str, Any] = {}
     if suffix in CSV_SUFFIXES:
         form = csv_form(path, reading.delimiter, reading.decimal)
-        table, notes["form"] = _read_csv(path, as_text, form), form.describe(path.name)
+        table, notes["form"] = read_csv(path, form, as_text), form.describe(path.name)
     elif suffix in WORKBOOKS:
         table = read_workbook(path, reading.sheet)
     else:
-        table = _read_parquet(path)
-    names = table.column_names
-    twice = next((name for name, count in Counter(names).items() if count > 1), None)
-    if twice is not None:
-        raise ValueError(f"{path} has more than one column named {twice!r}; rename one")
-    if table.num_rows == 0:
+        table = read_parquet(path)
+    if table.twice is not None:
+        raise ValueError(f"{path} has more than one column named {table.twice!r}; rename one")
+    if len(table) == 0:
         raise ValueError(f"{path} has a header but no rows")
-    index = [name for name in names if re.fullmatch(r"__index_level_\d+__", name)]
-    table = table.drop_columns(index) if index else table  # pandas puts its row names there
-    return with_notes(table.replace_schema_metadata(None), **notes)
+    index = re.compile(r"__index_level_\d+__")  # pandas puts its row names there
+    return with_notes(
+        table.select([name for name in table.columns if not index.fullmatch(name)]), **notes
+    )
 
 
-def read_text(path: Path, names: Sequence[str], reading: Reading | None = None) -> Any:
+def read_text(path: Path, names: Sequence[str], reading: Reading | None = None) -> ColumnTable:
     """Return columns as the file has them: of a CSV file every value as its text."""
-    if path.suffix.lower() == ".parquet":
-        return _read_parquet(path).select(list(names))
-    reading = reading or Reading()
-    if path.suffix.lower() in WORKBOOKS:
-        return read_workbook(path, reading.sheet).select(list(names))
-    form = csv_form(path, reading.delimiter, reading.decimal)
-    return _read_csv(path, names, form, include_columns=list(names), strings_can_be_null=False)
+    suffix, reading = path.suffix.lower(), reading or Reading()
+    if suffix == ".parquet":
+        return read_parquet(path).select(names)
+    if suffix in WORKBOOKS:
+        return read_workbook(path, reading.sheet).select(names)
+    return read_csv_text(path, csv_form(path, reading.delimiter, reading.decimal), names)
 
 
-def write_table(path: Path, table: Any) -> Path:
-    """Write a table as CSV or Parquet, atomically.
-
-    In CSV, text that a spreadsheet would run as a formula gets an apostrophe before it, as OWASP
-    advises. Numbers stay as they are, also those that are text.
-    """
-    buffer = io.BytesIO()
-    if check_suffix(path) == ".csv":
-        load("pyarrow.csv", "cli").write_csv(_without_formulas(table), buffer)
-    else:
-        load("pyarrow.parquet", "cli").write_table(table, buffer)
-    return write_atomically(path, buffer.getvalue())
+def write_table(path: Path, table: ColumnTable) -> Path:
+    """Write a table as CSV or Parquet, atomically."""
+    if check_suffix(path) == ".parquet":
+        return write_atomically(path, parquet_bytes(table))
+    columns = {name: values.tolist() for name, values in table.values.items()}
+    return write_atomically(path, csv_text(columns))
 
 
-def _without_formulas(table: Any) -> Any:
-    """Return a table whose text and header no spreadsheet takes for a formula."""
-    pyarrow, compute = load("pyarrow", "cli"), load("pyarrow.compute", "cli")
-    types = pyarrow.types
-    texts = (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
-
-    def safe(column: Any) -> Any:
-        kind = column.type
-        if types.is_dictionary(kind):
-            return safe(column.cast(kind.value_type))
-        if types.is_string_view(kind):
-            return safe(column.cast(pyarrow.string()))
-        if kind not in texts:
-            return column
-        quoted = compute.replace_substring_regex(column, FORMULA, r"'\1")
-        return compute.if_else(compute.match_substring_regex(column, NUMBER), column, quoted)
-
-    names = safe(pyarrow.array(table.column_names, pyarrow.string())).to_pylist()
-    return pyarrow.table([safe(column) for column in table.columns], names=names)
-
-
-def plain_columns(table: Any) -> Any:
+def plain_columns(table: ColumnTable) -> ColumnTable:
     """Return the table with every column as floats or as text; refuse dates, lists and bytes."""
-    pyarrow = load("pyarrow", "cli")
-    plain = {name: _plain(name, table.column(name), pyarrow) for name in table.column_names}
-    return like(pyarrow.table(plain), table)
+    plain = {name: _plain(name, values) for name, values in table.values.items()}
+    return replace(table, values=plain)
 
 
-def plain_column(table: Any, name: str) -> tuple[NDArray[Any], int]:
+def plain_column(table: ColumnTable, name: str) -> tuple[NDArray[Any], int]:
     """Return one column as floats or as text, and how many of its values are missing."""
-    column = plain_columns(table.select([name])).column(name)
-    array = column.to_numpy()
-    nan = int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0
-    return array, column.null_count or nan
+    array = _plain(name, table[name])
+    return array, int((~_known(array)).sum())
 
 
-def known_rows(table: Any, name: str) -> NDArray[np.bool_]:
+def known_rows(table: ColumnTable, name: str) -> NDArray[np.bool_]:
     """Return which rows have a value in a column."""
-    values = plain_columns(table.select([name])).column(name)
-    known: NDArray[np.bool_] = ~values.is_null(nan_is_null=True).to_numpy()
-    return known
+    return _known(_plain(name, table[name]))
 
 
-def refuse_row_names(table: Any) -> None:
+def refuse_row_names(table: ColumnTable) -> None:
     """Raise if a column of text identifies rows: a model folder would list its values."""
-    columns = zip(table.column_names, table.columns, strict=True)
-    is_text = load("pyarrow", "cli").types.is_string
-    texts = {name: len(column.unique()) for name, column in columns if is_text(column.type)}
-    refuse_many_levels(texts, table.num_rows)
+    words = {name: values for name, values in table.values.items() if values.dtype.kind == "O"}
+    texts = {name: len(set(values.tolist())) for name, values in words.items()}
+    refuse_many_levels(texts, len(table))
 
 
 def refuse_many_levels(n_levels: Mapping[str, int], n_rows: int) -> None:
@@ -164,71 +129,21 @@ def refuse_many_levels(n_levels: Mapping[str, int], n_rows: int) -> None:
             )
 
 
-def _read_parquet(path: Path) -> Any:
-    parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
-    try:
-        with parquet.ParquetFile(path) as file:
-            return file.read()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise ValueError(f"{path} cannot be read as Parquet: {reason}") from error
+def _known(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "f":
+        return ~np.isnan(values)
+    return np.array([value is not None for value in values], dtype=bool)
 
 
-def _read_csv(path: Path, as_text: Sequence[str], form: CsvForm, **options: Any) -> Any:
-    """Return a CSV file as a table, these columns as text."""
-    csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
-    with path.open("rb") as file:
-        if file.read(4) == b"PAR1":
-            raise ValueError(f"{path} is a Parquet file; name it .parquet")
-    nulls = {"strings_can_be_null": True, "quoted_strings_can_be_null": False}
-    types = dict.fromkeys(as_text, pyarrow.string())
-    convert = csv.ConvertOptions(
-        column_types=types, decimal_point=form.decimal, **(nulls | options)
-    )
-    parse = csv.ParseOptions(delimiter=form.delimiter)
-    try:
-        return csv.read_csv(path, parse_options=parse, convert_options=convert)
-    except (pyarrow.ArrowException, ValueError) as error:  # its text may quote a row: not shown
-        raise ValueError(f"{path} cannot be read as CSV: {_fault(path, form)}") from error
-
-
-def _fault(path: Path, form: CsvForm) -> str:
-    """Return what is wrong with a CSV file, without any value of it."""
-    csv, pyarrow = load("pyarrow.csv", "cli"), load("pyarrow", "cli")
-    faults = []
-
-    def on_fault(row: Any) -> str:
-        faults.append(row)
-        return "error"
-
-    with suppress(pyarrow.ArrowException, ValueError):
-        csv.read_csv(
-            path,
-            read_options=csv.ReadOptions(use_threads=False),  # with threads, rows have no number
-            parse_options=csv.ParseOptions(delimiter=form.delimiter, invalid_row_handler=on_fault),
+def _plain(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind != "O":
+        return values.astype(np.float64)
+    odd = next(filter(None, map(no_level, values)), None)
+    if odd is not None:
+        raise ValueError(
+            f"column {name!r} holds {odd}: neither numbers nor words; convert it or "
+            "leave it out with --drop"
         )
-    if not faults:
-        return "it is not comma-separated text in UTF-8"
-    fault = faults[0]
-    return (
-        f"row {fault.number - 1} below the header has {fault.actual_columns} fields and the header "
-        f"{fault.expected_columns}"
-    )
-
-
-def _plain(name: str, column: Any, pyarrow: Any) -> Any:
-    types = pyarrow.types
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type).cast(pyarrow.string())
-    kind = column.type
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    if number or types.is_boolean(kind) or types.is_null(kind):
-        return column.cast(pyarrow.float64(), safe=False)
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return column.cast(pyarrow.string())
-    if types.is_binary(kind) or types.is_large_binary(kind):
-        raise ValueError(f"column {name!r} holds bytes that are not UTF-8 text")
-    raise ValueError(
-        f"column {name!r} holds {kind}: neither numbers nor words; convert it or leave it out "
-        "with --drop"
-    )
+    if any(isinstance(each, str) for each in values):
+        return np.array([None if each is None else str(each) for each in values], dtype=object)
+    return np.array([np.nan if each is None else float(each) for each in values])

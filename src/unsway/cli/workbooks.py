@@ -7,19 +7,23 @@ from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..extras import load
+from ..tables import ColumnTable
 
 #: How the file of a workbook may end.
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
-def read_workbook(path: Path, sheet: str | None = None) -> Any:
-    """Return a sheet as a pyarrow table; its first row has the names of the columns.
+def read_workbook(path: Path, sheet: str | None = None) -> ColumnTable:
+    """Return a sheet as a table; its first row has the names of the columns.
 
     Values are read as the workbook has them: no formula is computed and no macro is run. A column
     with numbers and words is read as words.
     """
-    calamine, pyarrow = load("python_calamine", "excel"), load("pyarrow", "cli")
+    calamine = load("python_calamine", "excel")
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
     except calamine.CalamineError as error:
@@ -34,20 +38,20 @@ def read_workbook(path: Path, sheet: str | None = None) -> Any:
     rows = book.get_sheet_by_name(sheet or names[0]).to_python()
     header, *body = rows or [[]]
     columns = [[row[place] for row in body] for place in range(len(header))]
-    return pyarrow.table(
-        [_column(each) for each in columns], names=[_text(name) for name in header]
-    )
+    titles = [_text(name) for name in header]
+    twice = next((name for name in titles if titles.count(name) > 1), None)
+    return ColumnTable(dict(zip(titles, map(_column, columns), strict=True)), twice=twice)
 
 
-def _column(values: Sequence[Any]) -> Any:
+def _column(values: Sequence[Any]) -> NDArray[Any]:
     """Return a column of numbers, words or dates; an empty cell is missing."""
-    pyarrow = load("pyarrow", "cli")
     known = [value for value in values if value != ""]
     if all(isinstance(value, int | float) for value in known):  # also True and False
-        return pyarrow.array([None if v == "" else float(v) for v in values], pyarrow.float64())
-    if all(isinstance(value, date | time | timedelta) for value in known):
-        return pyarrow.array([None if value == "" else value for value in values])
-    return pyarrow.array([None if value == "" else _text(value) for value in values])
+        return np.array([np.nan if value == "" else float(value) for value in values])
+    dates = all(isinstance(value, date | time | timedelta) for value in known)
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = [None if each == "" else each if dates else _text(each) for each in values]
+    return cells
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..tables import MISSING, columns
+from ..tables import MISSING, ColumnTable, columns
 
 #: A column of words with more levels than this names rows rather than groups of rows.
 MANY_LEVELS = 1_000
@@ -101,16 +101,16 @@ def features_of_table(X: Any) -> tuple[Feature, ...]:
 def align(X: Any, features: Sequence[Feature]) -> Any:
     """Return the features of a table in their order; refuse one that is missing or changed kind."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(X, ColumnTable):
+        _refuse_absent(features, X.columns)
+        kinds = ((each, X[each.name]) for each in features)
+        return X.select([]).with_columns({f.name: _array_as_trained(v, f) for f, v in kinds})
     if not isinstance(frame, nw.DataFrame):
         width = np.asarray(X).shape[1] if np.ndim(X) == 2 else 0
         if width != len(features):
             raise ValueError(f"X has {width} columns; the model was trained on {len(features)}")
         return X
-    for feature in features:
-        if feature.name not in frame.columns:
-            raise ValueError(
-                f"column {feature.name!r} is missing{close_matches(feature.name, frame.columns)}"
-            )
+    _refuse_absent(features, frame.columns)
     frame = frame.select([feature.name for feature in features])
     return frame.with_columns(
         *(_as_trained(frame.get_column(feature.name), feature) for feature in features)
@@ -144,14 +144,37 @@ def close_matches(name: str, names: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""
 
 
+def _refuse_absent(features: Sequence[Feature], names: Sequence[str]) -> None:
+    for feature in features:
+        if feature.name not in names:
+            raise ValueError(
+                f"column {feature.name!r} is missing{close_matches(feature.name, names)}"
+            )
+
+
 def _as_trained(series: Any, feature: Feature) -> Any:
     number = series.dtype.is_numeric() or series.dtype == nw.Boolean
     if number == (feature.kind == "number"):
         return series
     if series.is_null().all():  # a column without any value has no kind
         return series.cast(nw.Float64 if feature.kind == "number" else nw.String)
+    raise _changed_kind(feature, number)
+
+
+def _array_as_trained(values: NDArray[Any], feature: Feature) -> NDArray[Any]:
+    number = values.dtype.kind != "O"
+    if number == (feature.kind == "number"):
+        return values
+    if number and np.isnan(values).all():  # a column without any value has no kind
+        return np.full(len(values), None, dtype=object)
+    if not number and all(value is None for value in values):
+        return np.full(len(values), np.nan)
+    raise _changed_kind(feature, number)
+
+
+def _changed_kind(feature: Feature, number: bool) -> ValueError:
     was, now = ("words", "numbers") if number else ("numbers", "words")
-    raise ValueError(f"column {feature.name!r} held {was} in training and holds {now} now")
+    return ValueError(f"column {feature.name!r} held {was} in training and holds {now} now")
 
 
 def _refuse_not_finite(name: str, values: NDArray[Any], *, keep_missing: bool) -> None:

@@ -75,7 +75,7 @@ class ParquetRows:
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[tuple[slice, Any]]:
         """Yield the positions of some rows and their pyarrow table, batch by batch."""
-        parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
+        parquet, pyarrow = load("pyarrow.parquet", "parquet"), load("pyarrow", "parquet")
         first, chosen = 0, list(self.names if names is None else names)
         for path in self.files:
             with parquet.ParquetFile(path, pre_buffer=False) as file:
@@ -86,7 +86,7 @@ class ParquetRows:
 
     def engine_table(self) -> EngineTable:
         """Return names and levels of the covariates, read from all rows."""
-        compute = load("pyarrow.compute", "cli")
+        compute = load("pyarrow.compute", "parquet")
         found: dict[str, set[str | None]] = {name: set() for name in self.categories}
         for _, table in self.batches(self.categories) if self.categories else ():
             for name, seen in found.items():
@@ -186,7 +186,7 @@ class ParquetRows:
 
     def take(self, chosen: NDArray[np.bool_]) -> Any:
         """Return the covariates of the chosen rows as one pyarrow table."""
-        pyarrow = load("pyarrow", "cli")
+        pyarrow = load("pyarrow", "parquet")
         parts = [table.filter(pyarrow.array(chosen[rows])) for rows, table in self.batches()]
         return pyarrow.concat_tables(parts, promote_options="default").combine_chunks()
 
@@ -219,7 +219,7 @@ def _paths(files: Any) -> tuple[Path, ...]:
 
 def _opened(path: Path) -> tuple[Any, int]:
     """Return schema and number of rows of a file, without its metadata."""
-    parquet, pyarrow = load("pyarrow.parquet", "cli"), load("pyarrow", "cli")
+    parquet, pyarrow = load("pyarrow.parquet", "parquet"), load("pyarrow", "parquet")
     try:
         with parquet.ParquetFile(path) as file:
             return file.schema_arrow.remove_metadata(), int(file.metadata.num_rows)
@@ -230,7 +230,7 @@ def _opened(path: Path) -> tuple[Any, int]:
 
 def _plain(name: str, column: Any) -> Any:
     """Return a column as floats or as text; refuse what is neither."""
-    pyarrow = load("pyarrow", "cli")
+    pyarrow = load("pyarrow", "parquet")
     types = pyarrow.types
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -246,12 +246,12 @@ def _plain(name: str, column: Any) -> Any:
 
 
 def _is_text(column: Any) -> bool:
-    return bool(load("pyarrow", "cli").types.is_string(column.type))
+    return bool(load("pyarrow", "parquet").types.is_string(column.type))
 
 
 def _codes(column: Any, levels: tuple[str, ...]) -> NDArray[np.float64]:
     """Return the positions of the levels in a column of text, NaN where it has none of them."""
-    compute, pyarrow = load("pyarrow.compute", "cli"), load("pyarrow", "cli")
+    compute, pyarrow = load("pyarrow.compute", "parquet"), load("pyarrow", "parquet")
     places = compute.index_in(column, value_set=pyarrow.array(levels, pyarrow.string()))
     return np.asarray(places.cast(pyarrow.float64()).to_numpy(), dtype=np.float64)
 

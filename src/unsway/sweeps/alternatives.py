@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from .._typing import Floats, Index
@@ -222,7 +221,7 @@ def _check_feature_sets(sets: Any, X: Any) -> dict[str, tuple[str, ...] | None]:
     found: dict[str, tuple[str, ...] | None] = {ALL: None}
     if sets is None:
         return found
-    if not isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame):
+    if not hasattr(X, "columns"):
         raise TypeError("feature_sets needs X with named columns: a data frame")
     names = [each.name for each in columns(X)]
     for name, chosen in sets.items():

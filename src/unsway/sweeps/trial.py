@@ -10,7 +10,6 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import clone
 
@@ -22,7 +21,7 @@ from ..models.features import Feature, features_of_table, one_hot
 from ..models.labels import criterion_of
 from ..models.logistic import FairLogisticRegression
 from ..rows import Rows
-from ..tables import holds_text
+from ..tables import holds_text, select
 from .candidate import CHAMPION, Candidate, Yardstick
 from .space import Draw, Space
 from .store import Store
@@ -82,10 +81,7 @@ class Bench:
     def select(self, X: Any, features: str) -> Any:
         """Return the columns of a feature set."""
         names = self.feature_sets[features]
-        if names is None:
-            return X
-        frame = nw.from_native(X, eager_only=True)
-        return frame.select(list(names)).to_native()
+        return X if names is None else select(X, names)
 
     def prepare(self, engine: str, features: str) -> Prepared:
         """Select the columns, and fit the criterion on the training rows, once."""
