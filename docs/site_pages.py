@@ -27,14 +27,14 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "Estimate effects": (
         "estimate_effects", "Effects", "Estimate", "effect_curve", "direct_effect_left",
-        "LevelEffects", "fit_surrogate",
+        "LevelEffects", "LevelsLeft", "LevelParts", "fit_surrogate",
     ),
     "Check what the data can tell": (
         "overlap", "balance", "mean_field", "sensitivity", "verdict", "Thresholds",
         "OverlapWarning",
     ),
     "Judge a model": (
-        "audit", "Audit", "audit_levels", "LevelAudit", "compare", "Comparison", "fair_log_loss",
+        "audit", "Audit", "LevelAudit", "LevelComparison", "compare", "Comparison", "fair_log_loss",
         "FairLogLoss", "score_gap",
         "selection_rate_difference", "demographic_parity_difference", "demographic_parity_ratio",
         "equal_opportunity_difference", "equal_opportunity_ratio", "equalized_odds_difference",

@@ -295,8 +295,8 @@ class Groups:
             raise ValueError(
                 f"{what} needs a sensitive attribute of two levels, and there are "
                 f"{self.n_levels} ({show_levels(self.levels)}). Compare two of them "
-                "with groups=Grouping(only=[…]). FairTarget(), estimate_effects and audit_levels "
-                "take any number"
+                "with groups=Grouping(only=[…]). FairTarget(), estimate_effects, audit, compare "
+                "and frontier take any number"
             )
 
     @property

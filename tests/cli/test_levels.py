@@ -121,18 +121,38 @@ def test_an_audit_has_a_row_for_each_level(people, tmp_path):
     assert [each["level"] for each in read["groups"]] == ["White", "Asian", "Black", "Other"]
     assert read["direct_effect_left"]["spread"]["estimate"] >= 0
     page = files["html"].read_text("utf-8")
-    for text in ("What the covariates do not explain", "Black", "Overlap", "AUC"):
+    for text in ("The direct effect in the scores", "of a blind model", "Black", "Overlap", "AUC"):
         assert text in page
     assert "Audit of 1,200 rows by 4 levels of race" in result.stdout
     assert files["csv"].read_text("utf-8").startswith("level,rows,")
 
 
-@pytest.mark.parametrize("flag", [("--favourable", "1"), ("--selection-rate", "0.3")])
-def test_an_audit_by_levels_refuses_flags_of_two(people, tmp_path, flag):
+def test_effects_are_told_by_level(people, tmp_path):
+    report = tmp_path / "effects.json"
+    arguments = ["effects", people, *ROLES, "--sensitive", "race", "--json", report]
+    arguments += ["--plots", tmp_path / "plots"]
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert result.exit_code == 0, result.exception
+    assert "What race rather than White does to" in result.stdout
+    assert "hold for all levels at once" in result.stdout
+    read = json.loads(report.read_text("utf-8"))
+    assert [each["level"] for each in read["groups"]] == ["White", "Asian", "Black", "Other"]
+    assert read["settings"]["sensitive"] == "race"
+    assert {path.name for path in (tmp_path / "plots").iterdir()} == {"forest.svg", "forest.png"}
+
+
+def test_effects_by_level_refuse_methods_of_two(people):
+    arguments = ["effects", people, *ROLES, "--sensitive", "race", "--method", "weighting"]
+    with pytest.raises(ValueError, match="method='weighting' needs a sensitive attribute of two"):
+        raise CliRunner().invoke(app, [str(each) for each in arguments]).exception
+
+
+def test_an_audit_by_levels_refuses_flags_of_two(people, tmp_path):
     scores = tmp_path / "scores.csv"
     scores.write_text("score\n" + "0.5\n" * N, "utf-8")
-    arguments = ["audit", people, *ROLES, "--sensitive", "race", "--scores", scores, *flag]
-    with pytest.raises(ValueError, match=f"{flag[0]} needs two sensitive levels"):
+    arguments = ["audit", people, *ROLES, "--sensitive", "race", "--scores", scores]
+    arguments += ["--selection-rate", "0.3"]
+    with pytest.raises(ValueError, match="--selection-rate needs two sensitive levels"):
         raise CliRunner().invoke(app, [str(each) for each in arguments]).exception
 
 

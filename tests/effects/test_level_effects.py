@@ -6,15 +6,12 @@ import pickle
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
-from unsway import Grouping, OverlapWarning, audit_levels, direct_effect_left, estimate_effects
+from unsway import OverlapWarning, direct_effect_left, estimate_effects
 from unsway.effects.level_estimation import effects_of_levels
 from unsway.effects.level_left import LevelsLeft
 from unsway.effects.nuisance import Nuisances
 from unsway.rows import Rows
-
-LINEAR = {"outcome_model": LogisticRegression(), "propensity_model": LogisticRegression()}
 
 
 class World:
@@ -301,43 +298,3 @@ def test_what_a_score_holds_is_had_in_one_call(world, found):
         world.y, world.fair, sensitive_features=world.z, X=world.X, nuisances=world.known()
     )
     assert left.spread == found.direct_effect_left(world.fair).spread
-
-
-# --- the audit -----------------------------------------------------------------------------------
-
-
-def test_an_audit_has_a_row_for_each_level(world):
-    score = (world.b * world.mu).sum(axis=1)
-    report = audit_levels(world.y, score, sensitive_features=world.z, X=world.X, **LINEAR)
-    frame = report.to_frame()
-    assert frame["level"].tolist() == ["a", "b", "c"]
-    assert frame["rows"].sum() == 4_000
-    assert frame["mean_score"][1] == pytest.approx(score[world.codes == 1].mean())
-    read = json.loads(report.to_json())
-    assert [each["level"] for each in read["groups"]] == ["a", "b", "c"]
-    assert "'c' scores" in report.verdict
-    for name in ("auc", "selection_rate", "left"):
-        assert name in report.to_text()
-
-
-def test_an_audit_without_covariates_says_what_is_missing(world):
-    report = audit_levels(world.y, world.fair, sensitive_features=world.z)
-    assert report.left is None
-    assert "X was not given" in report.verdict
-
-
-def test_levels_of_few_rows_are_marked_and_kept(world):
-    z = world.z.astype(object)
-    z[:60] = "rare"
-    report = audit_levels(world.y, world.fair, sensitive_features=z, X=world.X, **LINEAR)
-    frame = report.to_frame()
-    assert frame["few_rows"][frame["level"].tolist().index("rare")]
-    assert "Few rows" in report.verdict
-    assert "rare *" in report.to_text()
-
-
-def test_an_audit_takes_a_specification(world):
-    report = audit_levels(
-        world.y, world.fair, sensitive_features=world.z, groups=Grouping(reference="c")
-    )
-    assert report.levels[0] == "c"

@@ -7,9 +7,9 @@ pytest.importorskip("jinja2")
 
 from sklearn.linear_model import LogisticRegression
 
-from unsway import audit_levels
+from unsway import audit, write_audit_report
 from unsway.effects import Estimate
-from unsway.report.level_report import draw_levels, write_level_report
+from unsway.report.level_report import draw_levels
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -17,17 +17,42 @@ HOSTILE = "<script>alert(1)</script>"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     rng = np.random.default_rng(0)
-    X, z = rng.normal(size=(900, 1)), rng.choice(["a", "b", HOSTILE], 900)
+    X, z = rng.normal(size=(900, 1)), rng.choice(["a", "b", HOSTILE], 900).astype(object)
+    z[:60], z[60:64] = "rare", "four"
     y, linear = rng.random(900) < 0.5, LogisticRegression()
-    models = {"outcome_model": linear, "propensity_model": linear}
-    found = audit_levels(y, np.full(900, 0.4), sensitive_features=z, X=X, **models)
-    return write_level_report(found, tmp_path_factory.mktemp("page") / "a.html").read_text("utf-8")
+    found = audit(
+        y,
+        1 / (1 + np.exp(-X[:, 0])),
+        sensitive_features=z,
+        X=X,
+        outcome_model=linear,
+        propensity_model=linear,
+        baseline=np.full(900, 0.4),
+        about={"file": HOSTILE},
+    )
+    path = tmp_path_factory.mktemp("page") / "a.html"
+    return write_audit_report(found, path, owner=HOSTILE).read_text("utf-8")
 
 
 def test_the_page_has_a_row_for_each_level(page):
     assert page.count("<svg") == 1
-    for text in ("Direct effect left by level", "Each level", "Effects on the labels", "Overlap"):
+    for text in (
+        "Direct effect in the scores",
+        "of a blind model",
+        "Each level",
+        "Effects on the labels",
+        "Overlap",
+        "Compared with the baseline",
+        "at once",
+    ):
         assert text in page
+
+
+def test_levels_of_few_rows_are_grey_and_of_very_few_without_figures(page):
+    grey = page.split('<tr class="muted">')[1:]
+    assert {row.split("</th>")[0].split(">")[1] for row in grey} == {"rare", "rare *", "four *"}
+    assert "&lt;10" in page
+    assert "which would tell of people" in page
 
 
 def test_names_of_levels_are_text(page):

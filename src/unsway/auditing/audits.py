@@ -15,6 +15,7 @@ from .audit_result import Audit
 from .causal import causal_audit, share_intervals, why_no_effects
 from .comparisons import comparison
 from .inputs import MARGIN, Numbers, Settings, check_rows, name_favourable, name_of
+from .level_audit import LevelAudit, audit_levels
 from .number_audits import NumberAudit, judge_numbers
 from .tables import measure_model
 from .training_rows import check_training_rows
@@ -57,8 +58,8 @@ def audit(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> Audit | NumberAudit:
-    """Judge any model by its scores: how good, how they treat two groups, and what z does to them.
+) -> Audit | LevelAudit | NumberAudit:
+    """Judge any model by its scores: how good, how they treat groups, and what z does to them.
 
     With ``loss=`` they are predictions of counts, amounts or other numbers, which have no
     thresholds: a price is not a decision.
@@ -78,7 +79,9 @@ def audit(
         p, the model's probability of the positive class; of numbers the mean, per unit of exposure
         where there is one.
     sensitive_features : column of length n
-        z, with two levels.
+        z, with two levels or more. Of three or more each is compared with the reference, and
+        intervals of effects hold for all of them at once; bootstrap, calibration,
+        ``selection_rate``, ``score_model`` and ``loss`` are for two.
     loss : {"squared_error", "poisson", "gamma", "tweedie"}, optional
         What numbers ``y_true`` holds: any numbers, counts, positive amounts, or totals that may be
         zero. By default it holds labels.
@@ -148,8 +151,9 @@ def audit(
 
     Returns
     -------
-    Audit or NumberAudit
-        The latter with ``loss=``. Its metrics are deviance, D², Gini and actual over expected.
+    Audit, LevelAudit or NumberAudit
+        The second for three levels or more, the last with ``loss=``, whose metrics are deviance,
+        D², Gini and actual over expected.
 
     Examples
     --------
@@ -209,7 +213,7 @@ def audit(
     if model is not None and X is not None:
         trained = check_training_rows(model, X, allowed=allow_training_rows)
     degrees = {"outcome_degree": outcome_degree, "effect_degree": effect_degree}
-    found: Audit | NumberAudit
+    found: Audit | LevelAudit | NumberAudit
     if numbers is None:
         settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
         found = _judge_labels(rows, scores, settings, progress, score_model, degrees)
@@ -238,10 +242,12 @@ def _judge_labels(
     progress: Progress | None,
     score_model: Any,
     degrees: Mapping[str, int],
-) -> Audit:
+) -> Audit | LevelAudit:
     """Measure the model, and the baseline if there is one."""
     from .. import __version__
 
+    if not rows.groups.two:
+        return audit_levels(rows, scores, settings)
     missing, causal = why_no_effects(rows, settings.effects["cv"]), None
     if missing is None:
         causal = causal_audit(rows, scores, settings, score_model=score_model, degrees=degrees)

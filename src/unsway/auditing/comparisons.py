@@ -20,6 +20,7 @@ from ..rows import Rows
 from .causal import why_no_effects
 from .evidence import Evidence, from_parts, name_groups
 from .inputs import MARGIN, Numbers, Settings, check_rows, name_favourable, name_of
+from .level_comparison import LevelComparison, compare_by_level
 from .metrics import estimates
 from .non_inferiority import NonInferiority, check_margins, judge_margins
 from .notebook import comparison_charts
@@ -200,7 +201,7 @@ def compare(
     progress: Progress | None = None,
     margins: Mapping[str, float] | None = None,
     **effect_options: Any,
-) -> Comparison:
+) -> Comparison | LevelComparison:
     """Compare models' scores of the same rows with the first of them.
 
     Intervals are paired: each resample measures all models, so what they have in common cancels.
@@ -228,7 +229,8 @@ def compare(
 
     Returns
     -------
-    Comparison
+    Comparison or LevelComparison
+        The second for three levels or more.
 
     Examples
     --------
@@ -246,8 +248,6 @@ def compare(
     if not isinstance(y_pred, Mapping) or len(y_pred) < 2:
         raise ValueError("y_pred must map at least two models' names to their scores")
     margins = check_margins(margins)
-    if margins and n_bootstrap == 0:
-        raise ValueError("margins are judged by intervals; n_bootstrap must be at least 2")
     settings = Settings.check(
         threshold,
         calibration_bins=calibration_bins,
@@ -271,16 +271,33 @@ def compare(
         settings = replace(settings, favourable=name_favourable(favourable, rows.outcome))
     elif threshold != 0.5 or favourable is not None:
         raise ValueError("threshold and favourable are for scores of a label, not with loss=")
-    missing = why_no_effects(rows, effect_options.get("cv", 5))
-    units = POINTS if numbers is None else target_units(rows, name_of(y_true))
+    if numbers is None and not rows.groups.two:
+        return compare_by_level(rows, named, settings, margins)
+    target = name_of(y_true)
+    return replace(_compared(rows, named, settings, target, progress, margins), margins=margins)
+
+
+def _compared(
+    rows: Rows,
+    named: Mapping[str, Floats],
+    settings: Settings,
+    target: str,
+    progress: Progress | None,
+    margins: Mapping[str, float],
+) -> Comparison:
+    """Measure every model of rows of two levels."""
+    if margins and settings.n_bootstrap == 0:
+        raise ValueError("margins are judged by intervals; n_bootstrap must be at least 2")
+    is_label = rows.outcome.is_label
+    missing = why_no_effects(rows, settings.effects.get("cv", 5))
+    units = POINTS if is_label else target_units(rows, target)
     left, decisions = (None, None) if missing else _judged(rows, named, settings, units)
-    measure: Any = measure_model if numbers is None else measure_numbers_of
+    measure: Any = measure_model if is_label else measure_numbers_of
     measured = {
         name: measure(p, rows, settings, progress if name == list(named)[-1] else None)
         for name, p in named.items()
     }
-    found = comparison(measured, rows, settings, left, missing, decisions)
-    return replace(found, margins=margins)
+    return comparison(measured, rows, settings, left, missing, decisions)
 
 
 def _judged(

@@ -40,6 +40,8 @@ class Evidence:
         The direct effect in the scores: "estimate", "se", "low", "high"; None where unknown.
     confidence : float, default=0.95
         That of the interval of ``direct``.
+    at_once : int, default=1
+        How many groups are compared with the reference; intervals then hold for all at once.
     groups : tuple of str
         Names of z = 0 and z = 1.
     pass_through, blind : mapping or None
@@ -67,6 +69,7 @@ class Evidence:
     direct: Mapping[str, Any]
     groups: tuple[str, str]
     confidence: float = 0.95
+    at_once: int = 1
     pass_through: Mapping[str, Any] | None = None
     blind: Mapping[str, Any] | None = None
     why_not: str = ""

@@ -172,8 +172,6 @@ def check_rows(
         outcome = numbers.outcome(y_true, n_rows)
         found = {role: numbers.means(p, outcome.values, role) for role, p in scores.items()}
     sensitive = Groups.check(sensitive_features, n_rows, groups=groups, beside="y_true")
-    if sensitive.kept is not None:
-        raise ValueError("groups leaves rows out; leave them out of every column first")
     weights = check_weights(sample_weight, n_rows, beside="y_true")
     if outcome.exposure is not None:
         weights = outcome.exposure if weights is None else weights * outcome.exposure
@@ -185,12 +183,17 @@ def check_rows(
         weights=weights,
         clusters=read_clusters(cluster, n_rows, beside="y_true"),
     )
-    rows.outcome.check_present(weights, "y_true")
-    sensitive.check_present(weights, "sensitive_features")
+    if X is not None and row_count(X) != n_rows:
+        raise ValueError(f"X has {row_count(X)} rows but y_true has {n_rows}; they must match")
+    if sensitive.kept is not None:  # rows of other levels are left out
+        codes = np.zeros(n_rows, dtype=sensitive.codes.dtype)
+        codes[sensitive.kept] = sensitive.codes
+        rows = replace(rows, groups=replace(sensitive, codes=codes)).take(sensitive.kept)
+        found = {role: values[sensitive.kept] for role, values in found.items()}
+    rows.outcome.check_present(rows.weights, "y_true")
+    rows.groups.check_present(rows.weights, "sensitive_features")
     if X is not None:
-        if row_count(X) != n_rows:
-            raise ValueError(f"X has {row_count(X)} rows but y_true has {n_rows}; they must match")
-        sensitive.refuse_in(X)
+        rows.groups.refuse_in(rows.X)
     named = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "X": X}
     _check_index({"y_true": y_true, **scores, **named, "cluster": cluster})
     return rows, found

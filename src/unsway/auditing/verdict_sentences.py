@@ -54,7 +54,7 @@ def sentences(state: State, evidence: Evidence) -> Iterator[str]:
     of = f"The direct effect in the {units.scores}, {high} minus {low}, lies"
     between = f"between {units.signed(ends[0])} and {units.signed(ends[1])} {units.name}"
     within = f", within the margin of ±{_margin(evidence)}" if narrow else ""
-    confidence = f"{EQUIVALENCE if narrow else CLAIM:.0%} interval"
+    confidence = f"{EQUIVALENCE if narrow else CLAIM:.0%} interval{_at_once(evidence)}"
     estimate = units.estimate(evidence.direct["estimate"])
     yield f"{of} {between} ({confidence}; estimate {estimate}){within}."
     yield _passed_on(evidence)
@@ -102,6 +102,8 @@ def _what_could_tell(evidence: Evidence) -> str:
     low, high = evidence.interval(CLAIM)
     units = evidence.units
     se, need = (high - low) / (2 * quantile(CLAIM)), needed_se(evidence.largest_small)
+    if evidence.at_once > 1:  # such an interval reaches further than that of one estimate
+        se, need = evidence.direct["se"], need * evidence.direct["se"] / se
     text = (
         f"To tell whether it is below {units.margin(evidence.margin)} takes a standard error of "
         f"at most {units.plain(need, 1)} {units.name}; here it is {units.plain(se, 1)}"
@@ -125,6 +127,11 @@ def basis(evidence: Evidence) -> Iterator[str]:
         f"only if its {EQUIVALENCE:.0%} interval lies within ±{_margin(evidence)} and the checks "
         "of overlap and balance passed."
     )
+    if evidence.at_once > 1:
+        yield (
+            f"Intervals hold for all {evidence.at_once} comparisons with {evidence.groups[0]} at "
+            "once."
+        )
     if evidence.favourable:
         yield (
             f"A score is the chance of the label {evidence.scored}; the label that is good for a "
@@ -193,6 +200,12 @@ def next_steps(state: State, evidence: Evidence) -> Iterator[str]:
 
 
 # --- small words ----------------------------------------------------------------------------------
+
+
+def _at_once(evidence: Evidence) -> str:
+    """Return for how many comparisons an interval holds, if for more than one."""
+    several = f" that holds for {evidence.at_once} comparisons at once"
+    return several if evidence.at_once > 1 else ""
 
 
 def _holders(evidence: Evidence) -> str:

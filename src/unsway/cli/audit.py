@@ -14,14 +14,13 @@ import click
 from .._typing import Floats
 from ..auditing.audit_result import Audit
 from ..auditing.audits import audit
-from ..auditing.level_audit import LevelAudit, audit_levels
+from ..auditing.level_audit import LevelAudit
 from ..auditing.number_audits import NumberAudit
 from ..auditing.training_rows import TrainingRows, check_training_rows
 from ..files import write_atomically
 from ..models.folder import TrainingRoles, load_model
 from ..models.saved_model import SavedModel
 from ..report import write_audit_report
-from ..report.level_report import write_level_report
 from ..rows import Rows
 from .audit_numbers import judge_predictions
 from .coded_columns import check_column
@@ -119,16 +118,14 @@ def audit_command(
             file, flags, sources, allow_training_rows=allow_training_rows
         )
         progress.next("Auditing")
-        found: Audit | LevelAudit | NumberAudit
-        if rows.groups.two:
-            found = (judge if rows.outcome.is_label else judge_predictions)(
-                rows, roles, columns, effects=not no_effects, n_bootstrap=n_bootstrap,
-                progress=lambda *_: progress.next("Measuring resampled rows"), **settings,
-            )  # fmt: skip
-            about = describe(file, flags, sources[0], roles, rows)
-            found = replace(found, training_rows=trained, about=about)
-        else:
-            found = judge_levels(rows, columns, effects=not no_effects, **settings)
+        found: Audit | LevelAudit | NumberAudit = (
+            judge if rows.outcome.is_label else judge_predictions
+        )(
+            rows, roles, columns, effects=not no_effects, n_bootstrap=n_bootstrap,
+            progress=lambda *_: progress.next("Measuring resampled rows"), **settings,
+        )  # fmt: skip
+        about = describe(file, flags, sources[0], roles, rows)
+        found = replace(found, training_rows=trained, about=about)
         progress.advance()
         write(found, output, json_file, csv_file, title=title, owner=owner)
     if not quiet:
@@ -172,8 +169,10 @@ def judge(
     rows: Rows, names: TrainingRoles, columns: list[Floats], *, effects: bool = True,
     threshold: Sequence[float], selection_rate: Sequence[float] = (),
     favourable: str | None = None, **settings: Any,
-) -> Audit:  # fmt: skip
+) -> Audit | LevelAudit:  # fmt: skip
     """Return the audit of the first column of scores, compared with the second if there is one."""
+    if selection_rate and not rows.groups.two:
+        raise ValueError("--selection-rate needs two sensitive levels; choose them with --only A,B")
     positive = str(names.positive)
     classes = (f"not {positive}", positive)
     good = None if favourable is None else favourable_class(favourable, names, rows)
@@ -190,32 +189,9 @@ def judge(
         favourable=good,
         **settings,
     )
-    assert isinstance(found, Audit)  # noqa: S101  # no loss was given
+    assert not isinstance(found, NumberAudit)  # noqa: S101  # no loss was given
     said = {} if good is None else {"favourable": classes[good]}
     return replace(found, classes=classes, settings={**found.settings, **said})
-
-
-def judge_levels(
-    rows: Rows, columns: list[Floats], *, effects: bool, threshold: Sequence[float],
-    confidence: float = 0.95, random_state: int = 0, **others: Any,
-) -> LevelAudit:  # fmt: skip
-    """Return the audit of a column of scores by the levels of a column with several of them."""
-    if len(columns) > 1:
-        raise ValueError("--baseline compares models of two levels; audit the baseline by itself")
-    refused = [name for name in ("selection_rate", "favourable") if others.get(name)]
-    if refused:
-        flag = refused[0].replace("_", "-")
-        raise ValueError(f"--{flag} needs two sensitive levels; choose them with --only A,B")
-    return audit_levels(
-        rows.y.astype(int),
-        columns[0],
-        sensitive_features=rows.groups,
-        X=rows.X if effects else None,
-        sample_weight=rows.weights,
-        threshold=list(threshold),
-        confidence=confidence,
-        random_state=random_state,
-    )
 
 
 def favourable_class(text: str, names: TrainingRoles, rows: Rows) -> int:
@@ -286,7 +262,5 @@ def write(
     if csv_file is not None:
         table = found.table if isinstance(found, LevelAudit) else found.metrics.table
         write_atomically(csv_file, table.to_csv())
-    if output is not None and isinstance(found, LevelAudit):
-        write_level_report(found, output)
-    elif output is not None:
+    if output is not None:
         write_audit_report(found, output, **page)

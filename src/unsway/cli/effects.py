@@ -12,7 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ..effects import MEANINGS, Balance, Effects, Estimate, Sensitivity
+from ..effects import MEANINGS, Balance, Effects, Estimate, LevelEffects, Sensitivity
 from ..effects.plots import plot_curve
 from ..effects.ratios import RATIO_MEANINGS, EffectRatios
 from ..effects.study import Study, effects_of
@@ -25,6 +25,7 @@ from ..rows import Rows
 from .console import Steps, note, one_line, say, show_table, steps
 from .covariates import describe_columns, show_columns
 from .flags import read_rows, take_roles
+from .level_effects import draw_levels, level_study, show_levels
 from .options import PICTURES, RoleFlags
 from .outputs import check_installed, places
 from .parquet import check_parquet, rows_of_files
@@ -61,6 +62,7 @@ def effects(
         places(paths, file),
         steps(3 + replicates, f"Reading {file.name}", quiet=quiet) as progress,
     ):
+        found: Study | LevelEffects
         if low_memory:
             found, roles = study_of_files(file, flags, in_files, progress)
             facts: dict[str, Any] = {"file": file.name, **asdict(roles)}
@@ -69,7 +71,8 @@ def effects(
             refuse_row_names(rows.X)
             show_columns(rows.X, quiet=quiet)
             progress.next("Fitting models")
-            found = study(rows, settings, progress)
+            by_level = not rows.groups.two
+            found = level_study(rows, settings) if by_level else study(rows, settings, progress)
             facts = {"file": file.name, **asdict(roles), "columns": describe_columns(rows.X)}
         files: dict[Path, str | bytes] = dict(draw(found, plots)) if plots else {}
         if json_file:
@@ -78,7 +81,7 @@ def effects(
         for path, content in files.items():
             write_atomically(path, content)
     if not quiet:
-        show(found, roles)
+        show(found, roles) if isinstance(found, Study) else show_levels(found, roles)
         for place in filter(None, (plots, json_file)):
             say(f"Written: {place}")
 
@@ -134,8 +137,11 @@ def _noted(found: Study) -> Study:
     return found
 
 
-def draw(found: Study, folder: Path) -> Iterator[tuple[Path, bytes]]:
+def draw(found: Study | LevelEffects, folder: Path) -> Iterator[tuple[Path, bytes]]:
     """Yield the pictures by path; without a curve there is no picture of it."""
+    if isinstance(found, LevelEffects):
+        yield from draw_levels(found, folder)
+        return
     b, curve = found.effects.nuisances.propensity, found.curve
     makers: dict[str, Callable[[], Any]] = {
         "forest": found.effects.plot,
@@ -149,9 +155,10 @@ def draw(found: Study, folder: Path) -> Iterator[tuple[Path, bytes]]:
             yield folder / f"{name}.{kind}", to_bytes(make().figure, kind)
 
 
-def to_json(found: Study, settings: Mapping[str, Any]) -> str:
+def to_json(found: Study | LevelEffects, settings: Mapping[str, Any]) -> str:
     """Return every number as JSON; null where one is unknown."""
-    document, ratios = found.to_dict(), ratios_of(found.effects)
+    document = found.to_dict()
+    ratios = ratios_of(found.effects) if isinstance(found, Study) else None
     if ratios is not None:
         document["ratios"] = ratios.to_dict()
     document["settings"] |= settings

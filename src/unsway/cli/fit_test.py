@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from ..auditing.audit_result import Audit
+from ..auditing.level_audit import LevelAudit
 from ..auditing.numbers import points, signed
 from ..effects import Estimate, GapParts
-from .audit import Source, judge, judge_levels, read_rows
+from .audit import Source, judge, read_rows
 from .console import note, say, show_table, steps
 from .options import RoleFlags
 
@@ -29,15 +30,12 @@ def show_test(file: Path, flags: RoleFlags, model: Path, *, quiet: bool) -> None
     with steps(1, f"Judging by {file.name}", quiet=quiet) as progress:
         sources = [Source.of(str(model), "--test")]
         rows, roles, columns, _ = read_rows(file, flags, sources)
-        if not rows.groups.two:
-            by_level = judge_levels(rows, columns, effects=True, threshold=(0.5,))
-        else:
-            found = judge(rows, roles, columns, threshold=(0.5,), n_bootstrap=0)
+        found = judge(rows, roles, columns, threshold=(0.5,), n_bootstrap=0)
         progress.advance()
     if quiet:
         return
-    if not rows.groups.two:
-        say(by_level.to_text())
+    if isinstance(found, LevelAudit):
+        say(found.to_text())
         return
     if found.causal is None:
         note(f"whether it worked is not known: {found.missing}")

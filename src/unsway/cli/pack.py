@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from .. import __version__
 from .._typing import Floats
@@ -108,7 +108,9 @@ def _computed(
     """Return the audit, and the JSON of the adverse impact."""
     given = dict(settings)
     rates, approve = list(given.pop("approval_rate")), given.pop("approve")
-    found = judge(rows, roles, [scores], effects=not given.pop("no_effects"), **given)
+    rows.groups.require_two("a pack")
+    effects = not given.pop("no_effects")
+    found = cast("Audit", judge(rows, roles, [scores], effects=effects, **given))
     impact = adverse_impact(
         rows.y.astype(int), scores, sensitive_features=rows.groups.as_given(),
         groups=rows.groups.grouping, threshold=list(settings["threshold"]), approval_rate=rates,

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..checks import check_choice
 from ..frames import Tabular
 from ..rows import Rows
+from ..svg import Interval, intervals
 from .estimate import Estimate
-from .influence import MEANINGS, Mean
+from .influence import EFFECTS, MEANINGS, Mean
 from .level_left import LevelsLeft
 from .level_parts import LevelParts
 from .nuisance import Nuisances
 from .overlap import Overlap
+from .plots import plot_forest
 from .result import known_rows, read_scores
 
 
@@ -76,6 +79,11 @@ class LevelEffects(Tabular):
         return state if self.keep_rows else {**state, "_rows": None, "_fair": (), "_effects": ()}
 
     @property
+    def rows(self) -> Rows:
+        """The rows without their covariates, with the levels that effects are told of."""
+        return known_rows(self._rows)
+
+    @property
     def worst_overlap(self) -> tuple[str, Overlap]:
         """The level with the largest share of extreme propensities, and its overlap."""
         name = max(self.overlaps, key=lambda level: self.overlaps[level].share_outside)
@@ -91,7 +99,7 @@ class LevelEffects(Tabular):
         where f is the fair score. The headline is the spread, the largest difference between two
         levels. The scores must be those of the same rows.
         """
-        rows = known_rows(self._rows)
+        rows = self.rows
         p, weights = read_scores(y_pred, rows), rows.mean_one_weights
         apart = []
         for level, fair in enumerate(self._fair):
@@ -106,7 +114,7 @@ class LevelEffects(Tabular):
         two overlap, with the fair score f = Σ w_l·μ_l and D = E[y|X] − f. The scores must be those
         of the same rows, and the effects those on the labels.
         """
-        rows = known_rows(self._rows)
+        rows = self.rows
         return LevelParts.of(
             read_scores(y_pred, rows),
             rows,
@@ -151,6 +159,21 @@ class LevelEffects(Tabular):
                 }
             )
         return {"reference": self.levels[0], "groups": groups, "settings": dict(self.settings)}
+
+    def plot(self, ax: Any = None, *, effect: str = "direct_everyone") -> Any:
+        """Draw one effect of each level against the reference; return the Axes."""
+        check_choice(effect, "effect", EFFECTS)
+        found = {level: effects[effect] for level, effects in self.pairs.items()}
+        return plot_forest(found, ax, title=f"{effect} against {self.levels[0]}")
+
+    def _charts(self) -> str:
+        title = f"Direct effect of each level against {self.levels[0]}, mean over everyone"
+        found = {level: effects["direct_everyone"] for level, effects in self.pairs.items()}
+        lines = [
+            Interval(label=level, estimate=each.estimate, low=each.low, high=each.high)
+            for level, each in found.items()
+        ]
+        return intervals(lines, title=title)
 
     def __repr__(self) -> str:
         how = self.settings

@@ -176,7 +176,8 @@ def _at(values: Floats, kappa: Any) -> tuple[Floats, Floats, Floats]:
     down = (mixture * told[..., 2, :2]).sum(-1)
     across = (mixture * told[..., :2, 2]).sum(-1) * down / (mixture * by_all).sum(-1) / own
     share = (first + last) / 2 + np.sqrt(np.maximum(((first - last) / 2) ** 2 + across, 0))
-    extra = down / (share * own - told[..., 2, 2])
+    rest = share * own - told[..., 2, 2]  # 0 for a score that tells nothing
+    extra = np.divide(down, rest, out=np.zeros_like(down + rest), where=rest != 0)
     whole = by_rank + extra[..., None] * told[..., :2, 2]
     return share, extra, whole[..., 1] * by_all[..., 0] - whole[..., 0] * by_all[..., 1]
 

@@ -7,11 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..auditing.level_audit import LevelAudit
 from ..files import check_writable, write_atomically
 from .data_sections import closing_sections, data_sections, sign_off
 from .effect_sections import appendix, audit_effects
 from .facts import LEFT, AuditFacts
 from .html import Page, Section
+from .level_report import level_page
 from .number_sections import number_sections
 from .score_sections import (
     basis_of,
@@ -32,8 +34,9 @@ def write_audit_report(
 
     Parameters
     ----------
-    audit : Audit or NumberAudit
-        What `unsway.audit` returned, or the mapping its ``to_dict`` gave.
+    audit : Audit, LevelAudit or NumberAudit
+        What `unsway.audit` returned, or of the first and the last the mapping its ``to_dict``
+        gave.
     path : path
         The file; it is written whole or not at all.
     title : str, optional
@@ -45,9 +48,12 @@ def write_audit_report(
     -------
     Path
     """
-    facts = AuditFacts.of(audit)
+    if isinstance(audit, LevelAudit):
+        page = level_page(audit, title, owner)
+    else:
+        page = audit_page(AuditFacts.of(audit), title, owner)
     check_writable(path)
-    return write_atomically(path, audit_page(facts, title, owner).render())
+    return write_atomically(path, page.render())
 
 
 def audit_page(facts: AuditFacts, title: str | None = None, owner: str | None = None) -> Page:

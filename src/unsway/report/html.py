@@ -45,11 +45,15 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a caption; the first column names the rows, the others are right-aligned."""
+    """A table with a caption; the first column names the rows, the others are right-aligned.
+
+    Rows at the places in ``muted`` are grey.
+    """
 
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Moving]]
+    muted: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
