@@ -297,3 +297,24 @@ def test_a_difference_says_which_scores_are_wrong(first, second, role):
     scores = (np.ones(3), people().fair_score)
     with pytest.raises(ValueError, match=f"{role} has 3 rows"):
         fitted().difference(scores[first], scores[second])
+
+
+def test_rows_repeated_within_clusters_have_the_standard_error_of_the_rows_once():
+    rng, n = np.random.default_rng(2), 60
+    y, z, p = rng.integers(0, 2, n), np.arange(n) % 2, rng.uniform(0.1, 0.9, n)
+    X = rng.standard_normal((n, 1))
+    known = Nuisances(np.full(n, 0.5), np.full((n, 2), 0.4))
+    once = fair_log_loss(y, p, sensitive_features=z, X=X, nuisances=known)
+    rows = np.repeat(np.arange(n), 2)
+    twice = fair_log_loss(
+        y[rows], p[rows], sensitive_features=z[rows], X=X[rows], nuisances=known.take(rows),
+        cluster=rows,
+    )  # fmt: skip
+    assert twice.estimate == pytest.approx(once.estimate)
+    assert twice.se == pytest.approx(once.se * np.sqrt(n / (n - 1)))
+
+
+def test_a_level_in_few_clusters_is_refused():
+    rows = {"sensitive_features": np.arange(60) % 2, "X": np.ones((60, 1))}
+    with pytest.raises(ValueError, match="is found in 3 clusters"):
+        FairLogLoss.fit(np.arange(60) // 2 % 2, **rows, cluster=np.arange(60) // 20)

@@ -243,3 +243,44 @@ def test_the_ratio_by_the_share_approved_can_be_drawn():
     ax = measure(y_true=y, y_pred=scores, sensitive_features=z, quantiles=4).plot()
     assert len(ax.lines) == 2 + 2  # parity, four fifths, and two levels
     pyplot.close(ax.figure)
+
+
+# --- clusters ------------------------------------------------------------------------------------
+
+
+def test_rows_repeated_within_clusters_have_the_standard_errors_of_the_rows_once():
+    y, scores, z = draw(400)
+    once = {"y_true": y, "y_pred": scores, "sensitive_features": z, "approval_rate": 0.3}
+    three = {name: np.repeat(column, 3) for name, column in once.items() if name[0] != "a"}
+    people = np.repeat(np.arange(400), 3)
+    plain = measure(**once)
+    clustered = measure(**three, approval_rate=0.3, cluster=people)
+    for each in plain.findings:
+        if each.measure in ("selection_rate", "adverse_impact_ratio", "gini_difference",
+                            "standardised_mean_difference", "mean_score"):  # fmt: skip
+            key = each.level, each.measure, each.rule
+            found = clustered.finding(*[name for name in key if name])
+            assert found.value.estimate == pytest.approx(each.value.estimate), key
+            # the rows near the cut that say how it moves are not quite the same
+            tolerance = 0.03 if each.rule else 1e-9
+            factor = np.sqrt(400 / 399)
+            assert found.value.se == pytest.approx(factor * each.value.se, rel=tolerance), key
+    assert clustered.finding("B", "selection_rate_difference").test.name == "wald"
+    assert clustered.settings["clustered"]
+
+
+def test_a_segment_counts_the_clusters_that_it_has():
+    y, scores, z = draw(400)
+    people = np.arange(400) // 2 + 50
+    where = np.where(np.arange(400) < 200, "north", "south")
+    whole = measure(y_true=y, y_pred=scores, sensitive_features=z, cluster=people, by=where)
+    north = where == "north"
+    alone = measure(y_true=y[north], y_pred=scores[north], sensitive_features=z[north],
+                    cluster=people[north])  # fmt: skip
+    key = "B", "gini_difference"
+    assert whole.finding(*key, "north").value.se == pytest.approx(alone.finding(*key).value.se)
+
+
+def test_clusters_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="cluster has 3 rows"):
+        measure(**FOUR, cluster=[1, 2, 3])

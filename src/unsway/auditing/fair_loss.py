@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Floats, Index
 from ..checks import check_integer, read_column
 from ..effects import CrossFit, Estimate, Nuisances, overlap
 from ..effects.estimate import check_confidence
-from ..effects.estimation_input import check_nuisances
+from ..effects.estimation_input import check_clusters, check_nuisances
 from ..effects.influence import Mean
 from ..effects.overlap import MAX_EXTREME_SHARE
 from ..effects.separation import warn_of_extremes
@@ -97,6 +97,8 @@ class FairLogLoss:
         t, whose mean given X is the fair score. It may lie outside [0, 1].
     weights : array of shape (n,)
         Weights of the rows, of mean 1.
+    clusters : array of int of shape (n,), default=None
+        The cluster of each row, from 0 on; None where rows are independent.
     confidence : float, default=0.95
         Share of intervals that should hold the truth.
 
@@ -111,6 +113,7 @@ class FairLogLoss:
 
     target: Floats = field(repr=False)
     weights: Floats = field(repr=False)
+    clusters: Index | None = field(default=None, repr=False)
     confidence: float = 0.95
 
     @classmethod
@@ -121,6 +124,7 @@ class FairLogLoss:
         sensitive_features: Any,
         X: Any,
         sample_weight: Any = None,
+        cluster: Any = None,
         groups: Grouping | None = None,
         outcome_model: Any = None,
         propensity_model: Any = None,
@@ -140,6 +144,8 @@ class FairLogLoss:
             As in `fair_log_loss`.
         sample_weight : column of length n, default=None
             Weights of the rows; None weighs all rows equally.
+        cluster : column of length n, default=None
+            What several rows belong to, as in `estimate_effects`.
         groups : Grouping, optional
             How the sensitive attribute is read, such as its reference level.
         outcome_model, propensity_model : scikit-learn model or list of them, default=None
@@ -167,7 +173,8 @@ class FairLogLoss:
         check_confidence(confidence)
         check_integer(repeats, "repeats", at_least=1)
         check_integer(random_state, "random_state", at_least=0)
-        rows, _ = check_rows(y_true, {}, sensitive_features, X, sample_weight, groups)
+        rows, _ = check_rows(y_true, {}, sensitive_features, X, sample_weight, groups, cluster)
+        check_clusters(rows, cv)
         if nuisances is None:
             models = {"outcome_model": outcome_model, "propensity_model": propensity_model}
             seeds = range(random_state, random_state + repeats)
@@ -177,7 +184,8 @@ class FairLogLoss:
             found = [nuisances]
         _warn_about_overlap(rows, found, max_extreme_share)
         target = np.mean([fair_score_target(rows.y, rows.z, each) for each in found], axis=0)
-        return cls(target=target, weights=rows.mean_one_weights, confidence=confidence)
+        weights = rows.mean_one_weights
+        return cls(target=target, weights=weights, clusters=rows.clusters, confidence=confidence)
 
     def __len__(self) -> int:
         return len(self.target)
@@ -218,7 +226,7 @@ class FairLogLoss:
         return np.asarray(-self.target * np.log(p) - (1 - self.target) * np.log1p(-p))
 
     def _mean(self, losses: Floats) -> Estimate:
-        mean = Mean.of(self.weights * losses, self.weights)
+        mean = Mean.average(losses, self.weights, self.clusters)
         return Estimate.normal(mean.value, mean.se, self.confidence)
 
 

@@ -115,6 +115,7 @@ def adverse_impact(
     approve: str | None = None,
     by: Any = None,
     sample_weight: Any = None,
+    cluster: Any = None,
     confidence: float = 0.95,
 ) -> AdverseImpact:
     """Compare each level of a sensitive attribute with a reference, with intervals and tests.
@@ -143,6 +144,9 @@ def adverse_impact(
         Segments, such as regions. The decisions are those of all rows; each segment is measured.
     sample_weight : column of length n, default=None
         Weights of the rows. Tests are then Wald tests.
+    cluster : column of length n, default=None
+        What several rows belong to, such as a person or a branch: intervals then count clusters,
+        and tests are Wald tests.
     confidence : float, default=0.95
         Of each interval on its own.
 
@@ -173,6 +177,7 @@ def adverse_impact(
         reference=check_grouping(groups).reference,
         approve=approve,
         sample_weight=sample_weight,
+        cluster=cluster,
     )
     segments = segments_of(by, len(people))
     decisions = decisions_of(people, threshold, approval_rate, quantiles)
@@ -190,6 +195,7 @@ def adverse_impact(
             "confidence": float(confidence),
             "approve": people.approve,
             "weighted": people.weights is not None,
+            "clustered": people.clusters is not None,
             "rules": {each.rule: each.share for each in decisions},
         },
     )

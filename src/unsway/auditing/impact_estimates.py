@@ -7,7 +7,7 @@ median) moves with them: a rate above it then has the second term of `rate_above
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -38,14 +38,14 @@ def rate_above(people: Scored, decision: Approval, inside: Floats) -> Mean:
     up, and the rate of part l by −f_l(c)/f(c) of what it adds to that share. The ratio of densities
     is P(l | score at c) / P(l), estimated from the rows nearest to the cut.
     """
-    rate = Mean.average(decision.approved.astype(np.float64), inside)
+    rate = people.mean(decision.approved.astype(np.float64), inside)
     if not decision.estimated or _stands_on_ties(people, decision):
         return rate
-    overall = Mean.average(decision.approved.astype(np.float64), people.w)
+    overall = people.mean(decision.approved.astype(np.float64), people.w)
     near = _nearest(people, decision)
     at_cut = float(inside[near].sum() / people.w[near].sum())
     ratio = at_cut / float(inside.sum() / people.w.sum())
-    return Mean(rate.value, rate.influence - ratio * overall.influence)
+    return replace(rate, influence=rate.influence - ratio * overall.influence)
 
 
 def _nearest(people: Scored, decision: Approval) -> Index:
@@ -93,7 +93,8 @@ def ratio_of(rate: Mean, reference: Mean, confidence: float) -> Estimate:
     ratio = rate.value / reference.value
     if rate.value <= 0:
         return Estimate(0.0, nan, nan, nan)
-    log = Mean(np.log(ratio), rate.influence / rate.value - reference.influence / reference.value)
+    log = rate * (1 / rate.value) - reference * (1 / reference.value)
+    log = replace(log, value=float(np.log(ratio)))
     found = Estimate.normal(log.value, log.se, confidence)
     return Estimate(ratio, ratio * log.se, float(np.exp(found.low)), float(np.exp(found.high)))
 
@@ -107,12 +108,12 @@ def two_rates_test(people: Scored, chosen: Mask, level: int) -> PValue:
     """Test whether the level and the reference have the same rate.
 
     Fisher's exact test where a cell is expected to hold fewer than 5 people, else Pearson's χ²
-    without a correction for continuity. With weights, a Wald test of the difference.
+    without a correction for continuity. With weights or clusters, a Wald test of the difference.
     """
     codes, reference = people.levels.codes, people.levels.reference
-    if people.weights is not None:
+    if not people.are_alike:
         wanted = chosen.astype(np.float64)
-        rates = [Mean.average(wanted, people.inside(each)) for each in (level, reference)]
+        rates = [people.mean(wanted, people.inside(each)) for each in (level, reference)]
         return wald(rates[0] - rates[1])
     table = np.array(
         [
@@ -139,32 +140,34 @@ def standardised_difference(people: Scored, level: int) -> Mean:
     """Return (mean of the level − mean of the reference) / standard deviation of everyone."""
     scores, w = people.scores, people.w
     ours, theirs = (
-        Mean.average(scores, people.inside(each)) for each in (level, people.levels.reference)
+        people.mean(scores, people.inside(each)) for each in (level, people.levels.reference)
     )
     middle = float(np.average(scores, weights=w))
-    variance = Mean.average((scores - middle) ** 2, w)
+    variance = people.mean((scores - middle) ** 2, w)
     if variance.value == 0:
         return Mean(0.0, np.zeros(len(people)))
     spread, gap = np.sqrt(variance.value), ours - theirs
-    moved = gap.influence / spread - gap.value * variance.influence / (2 * spread**3)
-    return Mean(gap.value / spread, moved)
+    return gap * (1 / spread) - replace(variance * (gap.value / (2 * spread**3)), value=0.0)
 
 
 def means_test(people: Scored, level: int) -> PValue:
-    """Test whether the mean scores are the same: Welch's t, with weights a Wald test."""
+    """Test whether the mean scores are the same: Welch's t; if not alike, a Wald test."""
     codes, reference = people.levels.codes, people.levels.reference
-    if people.weights is None:
+    if people.are_alike:
         ours, theirs = people.scores[codes == level], people.scores[codes == reference]
         if min(len(ours), len(theirs)) > 1 and min(np.ptp(ours), np.ptp(theirs)) > 0:
             found = stats.ttest_ind(ours, theirs, equal_var=False)
             return PValue(float(found.pvalue), "welch")
-    rates = [Mean.average(people.scores, people.inside(each)) for each in (level, reference)]
+    rates = [people.mean(people.scores, people.inside(each)) for each in (level, reference)]
     return wald(rates[0] - rates[1])
 
 
 def distance_test(people: Scored, level: int) -> PValue | None:
-    """Test whether the scores have the same distribution: Kolmogorov–Smirnov; None with weights."""
-    if people.weights is not None:
+    """Test whether the scores have the same distribution: Kolmogorov–Smirnov.
+
+    None with weights or clusters.
+    """
+    if not people.are_alike:
         return None
     codes, reference = people.levels.codes, people.levels.reference
     found = stats.ks_2samp(
@@ -176,7 +179,7 @@ def distance_test(people: Scored, level: int) -> PValue | None:
 # --- how well a score separates the labels -------------------------------------------------------
 
 
-def gini(scores: Floats, ones: Floats, zeros: Floats) -> Mean:
+def gini(scores: Floats, ones: Floats, zeros: Floats, clusters: Index | None = None) -> Mean:
     """Return 2·AUC − 1 (ties count half) of rows by their weights as positives and as negatives.
 
     Examples
@@ -189,7 +192,7 @@ def gini(scores: Floats, ones: Floats, zeros: Floats) -> Mean:
     above = 1 - _share_below(scores, scores, ones)
     auc = float(np.average(below, weights=ones))
     influence = ones * (below - auc) / ones.mean() + zeros * (above - auc) / zeros.mean()
-    return Mean(2 * auc - 1, 2 * influence)
+    return Mean(2 * auc - 1, 2 * influence, clusters)
 
 
 def _share_below(at: Floats, scores: Floats, weights: Floats) -> Floats:
@@ -202,7 +205,9 @@ def _share_below(at: Floats, scores: Floats, weights: Floats) -> Floats:
     return np.asarray((end[low] + end[high]) / (2 * end[-1]))
 
 
-def separation(scores: Floats, first: Floats, second: Floats) -> Mean:
+def separation(
+    scores: Floats, first: Floats, second: Floats, clusters: Index | None = None
+) -> Mean:
     """Return the Kolmogorov–Smirnov distance of two weighted groups of rows.
 
     It is the largest distance of the two distribution functions. Its influence function is that of
@@ -222,7 +227,7 @@ def separation(scores: Floats, first: Floats, second: Floats) -> Mean:
     gap = shares[0] - shares[1]
     cut = int(np.argmax(np.abs(gap)))
     below = (scores <= values[cut]).astype(np.float64)
-    found = Mean.average(below, first) - Mean.average(below, second)
+    found = Mean.average(below, first, clusters) - Mean.average(below, second, clusters)
     return found if found.value >= 0 else found * -1
 
 

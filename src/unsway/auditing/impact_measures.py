@@ -218,7 +218,7 @@ def _count(part: Part, level: int) -> int:
 def _of_scores(people: Scored, level: int, confidence: float) -> Iterator[_Measured]:
     """Yield the measures of the scores themselves, and of how well they separate the labels."""
     reference = people.levels.reference
-    mean = Mean.average(people.scores, people.inside(level))
+    mean = people.mean(people.scores, people.inside(level))
     yield _Measured("mean_score", normal(mean, confidence))
     if level != reference:
         gap = standardised_difference(people, level)
@@ -227,7 +227,7 @@ def _of_scores(people: Scored, level: int, confidence: float) -> Iterator[_Measu
         both = people.inside(level), people.inside(reference)
         yield _Measured(
             "score_distance",
-            _distance(people.scores, *both, confidence),
+            _distance(people, *both, confidence),
             distance_test(people, level),
         )
     if people.y is None:
@@ -235,9 +235,10 @@ def _of_scores(people: Scored, level: int, confidence: float) -> Iterator[_Measu
     yield from _of_labels(people, level, confidence)
 
 
-def _distance(scores: Floats, first: Floats, second: Floats, confidence: float) -> Estimate:
+def _distance(people: Scored, first: Floats, second: Floats, confidence: float) -> Estimate:
     """Return a KS distance; its interval allows for the choice of the cut, and is within [0, 1]."""
-    found, extra = separation(scores, first, second), excess(scores, first, second)
+    found = separation(people.scores, first, second, people.clusters)
+    extra = excess(people.scores, first, second)
     value = around(found, extra, extra, confidence)
     return replace(value, low=max(0.0, value.low), high=min(1.0, value.high))
 
@@ -248,17 +249,17 @@ def _of_labels(people: Scored, level: int, confidence: float) -> Iterator[_Measu
     own, base = _goods_and_bads(people, level), _goods_and_bads(people, reference)
     if own is None:
         return
-    yield _Measured("ks", _distance(people.scores, *own, confidence))
-    gini_own = gini(people.scores, *own)
+    yield _Measured("ks", _distance(people, *own, confidence))
+    gini_own = gini(people.scores, *own, people.clusters)
     yield _Measured("gini", normal(gini_own, confidence))
     if level == reference or base is None:
         return
-    parts = [separation(people.scores, *each) for each in (own, base)]
+    parts = [separation(people.scores, *each, people.clusters) for each in (own, base)]
     extra = [excess(people.scores, *each) for each in (own, base)]
     gap = parts[0] - parts[1]
     value = around(gap, extra[0] - extra[1], float(np.hypot(extra[0], extra[1])), confidence)
     yield _Measured("ks_difference", value, wald(gap))
-    gap = gini_own - gini(people.scores, *base)
+    gap = gini_own - gini(people.scores, *base, people.clusters)
     yield _Measured("gini_difference", normal(gap, confidence), wald(gap))
 
 

@@ -18,10 +18,12 @@ from ..checks import (
     check_number,
     check_weights,
     distinct_values,
+    read_clusters,
     read_column,
     read_numbers,
     show_value,
 )
+from ..effects.influence import Mean
 from ..outcome import Outcome
 
 #: Which end of a score is approved.
@@ -126,6 +128,8 @@ class Scored:
     y : array of shape (n,), optional
         Labels, 0 or 1.
     weights : array of shape (n,), optional
+    clusters : array of int of shape (n,), optional
+        The cluster of each row, from 0 on; None where rows are independent.
     approve : {"high", "low"}, default="high"
         Which end of the score is approved.
     """
@@ -134,6 +138,7 @@ class Scored:
     levels: Levels
     y: Floats | None = field(default=None, repr=False)
     weights: Floats | None = field(default=None, repr=False)
+    clusters: Index | None = field(default=None, repr=False)
     approve: str = "high"
 
     @classmethod
@@ -146,6 +151,7 @@ class Scored:
         reference: Any = None,
         approve: str | None = None,
         sample_weight: Any = None,
+        cluster: Any = None,
         must_state: bool = True,
     ) -> Self:
         """Return what a user hands in, or say what is wrong with it; labels may be None."""
@@ -162,8 +168,14 @@ class Scored:
             labels = Outcome.labels(y_true, n_rows, "y_true").values
         weights = check_weights(sample_weight, n_rows, beside="y_pred")
         _check_weighed(levels, weights)
+        clusters = read_clusters(cluster, n_rows, beside="y_pred")
         return cls(
-            scores=scores, levels=levels, y=labels, weights=weights, approve=approve or "high"
+            scores=scores,
+            levels=levels,
+            y=labels,
+            weights=weights,
+            clusters=clusters,
+            approve=approve or "high",
         )
 
     def __len__(self) -> int:
@@ -179,14 +191,27 @@ class Scored:
         """The weights; ones where none were given."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
+    @property
+    def are_alike(self) -> bool:
+        """Whether rows are independent and weigh alike, as tests that count people take them."""
+        return self.weights is None and self.clusters is None
+
+    def mean(self, values: Floats, inside: Floats) -> Mean:
+        """Return the mean of the values with these weights; rows of a cluster may be dependent."""
+        return Mean.average(values, inside, self.clusters)
+
     def inside(self, level: int) -> Floats:
         """Return the weights of the rows of a level, 0 elsewhere."""
         return np.where(self.levels.codes == level, self.w, 0.0)
 
     def take(self, rows: Any) -> Self:
         """Return these rows."""
+        clusters = self.clusters
+        if clusters is not None:
+            clusters = np.unique(clusters[rows], return_inverse=True)[1]
         return replace(
             self,
+            clusters=clusters,
             scores=self.scores[rows],
             levels=self.levels.take(rows),
             y=None if self.y is None else self.y[rows],
