@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from unsway import rows as rows_module
 from unsway.grouping import Grouping
 from unsway.outcome import Outcome
 from unsway.rows import Rows
@@ -138,3 +139,16 @@ def test_a_part_whose_group_has_no_weight_says_which():
     rows = check(sample_weight=[1, 0, 1, 1]).take(np.array([1, 2, 3]))
     with pytest.raises(ValueError, match="the fold has rows of sensitive level 'F', but each has"):
         rows.check_present("the fold")
+
+
+def test_rows_taken_from_rows_taken_are_copied_once_and_only_where_they_are_read(monkeypatch):
+    X, copies = np.arange(20.0)[:, None], []
+    monkeypatch.setattr(
+        rows_module, "take", lambda table, rows: copies.append(len(rows)) or table[rows]
+    )
+    rows = Rows.check(X, np.arange(20) % 2, sensitive_features=np.arange(20) // 10)
+    some = rows.take(np.arange(4, 16)).take(np.arange(0, 12, 3))
+    assert (len(some), copies) == (4, [])
+    assert some.X.ravel().tolist() == [4, 7, 10, 13]
+    assert some.X is some.X
+    assert copies == [4]

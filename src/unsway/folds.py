@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ def fold_numbers(
     """Return a fold per row, each level of z spread evenly, the same in whatever order rows come.
 
     Rows alike in X and z are told apart by ``ties``, such as labels and weights. ``order`` is the
-    `canonical_order` of the rows where it is known. Rows of one of the ``clusters``, numbered from
-    0 on, are in one fold.
+    `canonical_order` of the rows; where it is known, X and ties are not read. Rows of one of the
+    ``clusters``, numbered from 0 on, are in one fold.
 
     Examples
     --------
@@ -44,9 +44,8 @@ def fold_numbers(
     order = _shuffled(canonical_order(X, ties) if order is None else order, seed)
     if clusters is not None:
         return _folds_of_clusters(clusters, z, n_folds, order)[clusters]
-    folds, ordered = np.empty(len(z), dtype=np.intp), z[order]
-    for level in np.unique(z):
-        rows = order[ordered == level]
+    folds = np.empty(len(z), dtype=np.intp)
+    for rows in _by_level(z, order):
         folds[rows] = np.arange(len(rows)) % n_folds
     return folds
 
@@ -89,8 +88,9 @@ def hold_out(
     """Return which rows to hold out: this fraction of each stratum, in whatever order rows come.
 
     Rows alike in X are told apart by ``ties``, such as weights. ``order`` is the `canonical_order`
-    of the rows where it is known. ``evenly`` holds out that fraction of rows alike in X too, which
-    are in the order of the ties; else the first ones of the order are held out.
+    of the rows; where it is known, X and ties are not read. ``evenly`` holds out that fraction of
+    rows alike in X too, which are in the order of the ties; else the first ones of the order are
+    held out.
 
     Examples
     --------
@@ -99,15 +99,26 @@ def hold_out(
     np.int64(2)
     """
     order = _shuffled(canonical_order(X, ties) if order is None else order, seed)
-    held, ordered = np.zeros(len(strata), dtype=bool), strata[order]
-    for level in np.unique(strata):
-        rows = order[ordered == level]
+    held = np.zeros(len(strata), dtype=bool)
+    for rows in _by_level(strata, order):
         if evenly:
             rows = rows[np.diff(np.floor(np.arange(len(rows) + 1) * fraction + 0.5)) > 0]
             held[rows] = True
         else:
             held[rows[: round(fraction * len(rows))]] = True
     return held
+
+
+def _by_level(values: NDArray[Any], order: Index) -> Iterator[Index]:
+    """Yield the rows of each value, in this order of rows."""
+    if values.dtype.kind in "iu" and len(values) and values.min() >= 0 and values.max() < 256:
+        values = values.astype(np.uint8)
+        levels = np.flatnonzero(np.bincount(values))
+    else:
+        levels = np.unique(values)
+    ordered = values[order]
+    for level in levels:
+        yield order[ordered == level]
 
 
 def canonical_order(X: Any, ties: Sequence[Floats] = ()) -> Index:

@@ -42,7 +42,12 @@ def table_keys(X: Any) -> Keys:
             elif not column.categorical:
                 mix_numbers(keys, column.values[:, None], [_ends(column.values)])
         return keys
-    ranges, keys = column_ends(matrix), first_keys(len(matrix), 0)
+    return number_keys(matrix)
+
+
+def number_keys(matrix: NDArray[Any]) -> Keys:
+    """Return `table_keys` of numbers; where they are on a device, so are the keys."""
+    ranges, keys = column_ends(matrix), _keys_beside(matrix, 0)
     _for_blocks(matrix, lambda rows: mix_numbers(keys[rows], matrix[rows], ranges))
     return keys
 
@@ -63,8 +68,7 @@ def row_keys(matrix: NDArray[Any], seed: int, *, single: bool = False) -> Keys:
 
     With ``single`` the numbers count in single precision. Those of numbers on a device are there.
     """
-    first = np.random.default_rng(seed).integers(2**63)
-    keys: Keys = np.full_like(matrix, first, dtype=np.uint64, shape=len(matrix))
+    keys = _keys_beside(matrix, seed)
 
     def mix(rows: slice) -> None:
         for column in matrix[rows].T:
@@ -77,8 +81,8 @@ def row_keys(matrix: NDArray[Any], seed: int, *, single: bool = False) -> Keys:
 def content_keys(X: Any, seed: int) -> Keys:
     """Return a 64-bit hash of each row of any table, by its content alone.
 
-    Numbers count in single precision, so that a copy of a table in another format has the same
-    hashes; other columns count by their text.
+    Numbers count in single precision, so that a copy of a table in another format, or on a device,
+    has the same hashes; other columns count by their text.
 
     Examples
     --------
@@ -90,7 +94,8 @@ def content_keys(X: Any, seed: int) -> Keys:
     """
     matrix = numbers_of(X)
     if matrix is not None:
-        return row_keys(matrix, seed, single=True)
+        found = row_keys(matrix, seed, single=True)
+        return found.get() if hasattr(found, "get") else found
     keys = first_keys(row_count(X), seed)
     for column in columns(X):
         if column.categorical:
@@ -122,7 +127,16 @@ def _for_blocks(matrix: NDArray[Any], work: Callable[[slice], None]) -> None:
 
 def first_keys(n_rows: int, seed: int) -> Keys:
     """Return the keys of rows before any column is mixed in."""
-    return np.full(n_rows, np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
+    return np.full(n_rows, _first_key(seed), dtype=np.uint64)
+
+
+def _keys_beside(matrix: NDArray[Any], seed: int) -> Keys:
+    """Return the first keys of the rows of a matrix, on its device."""
+    return np.full_like(matrix, _first_key(seed), dtype=np.uint64, shape=len(matrix))
+
+
+def _first_key(seed: int) -> int:
+    return int(np.random.default_rng(seed).integers(2**63))
 
 
 def _mix(keys: Keys, bits: Keys) -> None:
@@ -195,7 +209,8 @@ def _over_rows(matrix: NDArray[Any], which: np.ufunc) -> NDArray[Any]:
     Halves of a block are compared until little is left: several times as fast as row by row.
     """
     if hasattr(matrix, "get"):
-        return np.asarray(which.reduce(matrix, axis=0).get())
+        found = matrix.min(axis=0) if which is np.minimum else matrix.max(axis=0)
+        return np.asarray(found.get())
     found = []
     for first in range(0, len(matrix), _SMALL_BLOCK):
         block = matrix[first : first + _SMALL_BLOCK]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -17,7 +18,36 @@ from .folds import canonical_order
 from .grouping import Grouping
 from .groups import Groups
 from .outcome import Outcome
-from .tables import row_count, take
+from .tables import Column, columns, row_count, take
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """Some rows of a table, which are copied when they are first read."""
+
+    table: Any
+    rows: Index
+
+    def take(self, rows: Index) -> _Chosen:
+        return _Chosen(self.table, self.rows[rows])
+
+    def read(self) -> Any:
+        return take(self.table, self.rows)
+
+
+class _Table:
+    """The table of `Rows`. An engine codes rows for itself, and may never read those taken."""
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        if owner is None:
+            raise AttributeError("X")  # the field has no default
+        X = owner.__dict__["_table"]
+        if isinstance(X, _Chosen):
+            X = owner.__dict__["_table"] = X.read()
+        return X
+
+    def __set__(self, owner: Any, X: Any) -> None:
+        owner.__dict__["_table"] = X
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +76,7 @@ class Rows:
     ([0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0, 1, 2, 3])
     """
 
-    X: Any
+    X: Any = _Table()
     outcome: Outcome
     groups: Groups
     weights: Floats | None = None
@@ -117,11 +147,12 @@ class Rows:
         """The weights scaled to a mean of 1."""
         return np.ones_like(self.y) if self.weights is None else self.weights / self.weights.mean()
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return these rows."""
+    def take(self, rows: NDArray[np.intp], *, in_order: bool = False) -> Self:
+        """Return these rows, ``in_order`` if that is known to be their canonical order."""
+        X = self.__dict__["_table"]
         taken = replace(
             self,
-            X=None if self.X is None else take(self.X, rows),
+            X=X.take(rows) if isinstance(X, _Chosen) else None if X is None else _Chosen(X, rows),
             outcome=self.outcome.take(rows),
             groups=self.groups.take(rows),
             weights=None if self.weights is None else self.weights[rows],
@@ -129,6 +160,8 @@ class Rows:
             if self.clusters is None
             else np.unique(self.clusters[rows], return_inverse=True)[1],
         )
+        if in_order:
+            return taken.with_order(np.arange(len(rows)))
         if "order" in self.__dict__:
             rank = np.empty(len(self), dtype=np.intp)
             rank[self.order] = np.arange(len(self))
@@ -152,7 +185,7 @@ class Rows:
 
     def with_order(self, order: Index) -> Self:
         """Return the same rows, with their order known."""
-        known = replace(self)
+        known = copy(self)
         known.__dict__["order"] = order
         return known
 
@@ -168,6 +201,10 @@ class Rows:
         """Return the same rows, in the order they have, with a label of two classes as outcome."""
         outcome = Outcome(values=label.astype(np.float64), loss=LogLoss(), classes=np.array([0, 1]))
         return replace(self, outcome=outcome).with_order(self.order)
+
+    def columns(self) -> Iterator[Column]:
+        """Yield the covariates, read when the first is asked for."""
+        yield from columns(self.X)
 
     def means_by_level(self, values: Floats) -> Floats:
         """Return the weighted mean of values in each level, NaN in one without rows."""

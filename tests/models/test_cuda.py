@@ -22,6 +22,7 @@ from contracts import (
 )
 from contracts import shifted_objective as shifted
 from cuda_on_host import HostDevice, compiler, cupy_on_host
+from sklearn.linear_model import LogisticRegression
 
 from unsway import (
     DirectEffect,
@@ -32,6 +33,7 @@ from unsway import (
     Schedule,
     make_synthetic,
 )
+from unsway import rows as rows_module
 from unsway.core import Gamma, Objective, Penalty, Poisson, SquaredError, Tweedie
 from unsway.core.derivatives import BOOSTING_CURVATURES, BoostingDerivatives
 from unsway.extras import MissingExtraError
@@ -286,6 +288,48 @@ def test_the_model_is_the_cpus(device, criterion, weighted):
     assert ours.n_rounds_ == plain.n_rounds_
     assert ours.evals_result_["validation"].keys() == plain.evals_result_["validation"].keys()
     assert difference < SCORE_TOLERANCE[device]
+
+
+def test_the_table_reaches_the_device_once_and_the_host_copies_it_for_nobody(device, monkeypatch):
+    X, y, z = coarse_people()
+    asarray, moved, taken = arrays().asarray, [], []
+
+    def watched(values, *given, **options):
+        if type(values) is np.ndarray and values.ndim == 2 and values.shape[1] == X.shape[1]:
+            moved.append(len(values))
+        return asarray(values, *given, **options)
+
+    monkeypatch.setattr(arrays(), "asarray", watched)
+    monkeypatch.setattr(rows_module, "take", lambda table, rows: taken.append(len(rows)))
+    fit("cuda", X, y, z, FairTarget())
+    assert (moved, taken) == ([len(X)], [])
+
+
+@pytest.mark.parametrize("criterion", [FairTarget(smoothing=0), DirectEffect()], ids=type)
+def test_a_whole_fit_there_is_nearly_the_cpus(device, criterion):
+    X, y, z = coarse_people()
+    ours, plain = (fit(kind, X, y, z, criterion).predict_proba(X)[:, 1] for kind in ("cuda", "cpu"))
+    assert np.abs(ours - plain).mean() < 0.02
+
+
+def test_a_users_own_models_read_the_table_as_it_was_given(device):
+    pandas = pytest.importorskip("pandas")
+    X, y, z = coarse_people()
+    seen = []
+
+    class Named(LogisticRegression):
+        def fit(self, table, *given, **options):
+            seen.append(list(table.columns))
+            return super().fit(table, *given, **options)
+
+        def predict_proba(self, table):
+            seen.append(list(table.columns))
+            return super().predict_proba(table)
+
+    table = pandas.DataFrame(X).add_prefix("x")
+    fit("cuda", table, y, z, FairTarget(outcome_model=Named(), propensity_model=Named()))
+    assert seen
+    assert all(names == list(table.columns) for names in seen)
 
 
 def test_missing_values_and_categories_reach_the_device(device):

@@ -6,7 +6,7 @@ divided by their sum over the classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,6 +22,10 @@ MIN_CLASS_ROWS = 10
 
 class MeanModel(Protocol):
     """Models of the outcome means."""
+
+    @property
+    def encoders(self) -> tuple[Callable[[Any], Any], ...]:
+        """What reads a table for each of them."""
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -42,6 +46,12 @@ class ClassStacks:
     """
 
     classes: Sequence[Sequence[MeanModel]] = field(repr=False)
+
+    @property
+    def encoders(self) -> tuple[Callable[[Any], Any], ...]:
+        """What reads a table for the models of each class in turn."""
+        models = [each for stacks in self.classes for each in stacks]
+        return tuple(encode for each in models for encode in each.encoders)
 
     @property
     def shares(self) -> tuple[float, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -97,6 +98,11 @@ class ConditionalMeans:
     models: NuisanceModels = field(repr=False)
     correction: Correction | LevelCorrection
     mixture: bool = False
+
+    @property
+    def encoders(self) -> tuple[Callable[[Any], Any], ...]:
+        """What reads a table for each of the models."""
+        return self.models.encoders
 
     def values(self, nuisances: Nuisances) -> Floats:
         """Return the mean in each level, one column each."""

@@ -35,9 +35,9 @@ class Fitting:
     #: Sums a small array over the workers; None where all rows are here.
     reduce: Reduce | None = None
 
-    def order(self, rows: Rows, table: CodedTable) -> Index:
-        """Return the canonical order of rows, of which the table is coded for the engine."""
-        return rows.order
+    def order(self, rows: Rows, table: CodedTable) -> tuple[Index, CodedTable]:
+        """Return the canonical order of rows, and their coded table where the engine works."""
+        return rows.order, table
 
     def see(self, rows: Rows, table: CodedTable) -> None:
         """Take note of the rows to train on, coded as the final model's engine reads them."""
@@ -64,8 +64,8 @@ class Fitting:
 
     def folds(self, rows: Rows, n_folds: int, seed: int) -> Index:
         """Return the fold of each row, which depends on what the row holds and not on its place."""
-        codes = rows.groups.codes
-        return fold_numbers(rows.X, codes, n_folds, seed, order=rows.order, clusters=rows.clusters)
+        codes, order = rows.groups.codes, rows.order
+        return fold_numbers(None, codes, n_folds, seed, order=order, clusters=rows.clusters)
 
     def propensity(
         self, rows: Rows, stated: Any, *, allow_separation: bool = False

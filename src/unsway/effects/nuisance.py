@@ -15,11 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from .._typing import Floats, Index, Mask, Reduce
 from ..checks import check_integer, check_number
+from ..core.arrays import on_host
 from ..core.penalty import identity
 from ..grouping import MOST_NUMBERS
 from ..groups import Groups
 from ..rows import Rows
-from ..tables import columns
 from .class_shares import ClassStacks, MeanModel, check_classes, shares_of_classes
 from .fitting import HERE, Fitting
 from .learners import Learner, count_models, side_by_side
@@ -281,7 +281,7 @@ class CrossFit:
             each = self._of_members(halves._propensities(np.arange(len(rows)))[0])
         for found, of in zip(each, members, strict=True):
             refuse_separating_columns(
-                found, of, rows.weights, columns(rows.X), allow=allow, reduce=reduce
+                found, of, rows.weights, rows.columns(), allow=allow, reduce=reduce
             )
 
     def _of_members(self, b: Floats) -> list[Floats]:
@@ -309,8 +309,9 @@ class CrossFit:
         if not learners:
             return np.full(len(chosen), np.nan), Stack((), (), ())
         folds, weights = self.folds[chosen], self.rows.weights
-        means = () if level is None else (len(self.rows.groups.levels),)
-        predicted, models = np.empty((len(chosen), *means, count_models(learners))), []
+        n_means = 0 if level is None else 1
+        predicted: Any = None
+        models = []
         for fold in range(self.n_folds):
             test = folds == fold
             train = chosen[usable & ~test] if self.n_folds > 1 else chosen[usable]
@@ -319,9 +320,13 @@ class CrossFit:
                 learner.predict_rows(model, chosen[test])
                 for learner, model in zip(learners, models[-1], strict=True)
             ]
-            predicted[test] = side_by_side(parts, len(means))
+            part = side_by_side(parts, n_means)
+            if predicted is None:
+                predicted = np.empty_like(part, shape=(len(chosen), *part.shape[1:]))
+            predicted[np.flatnonzero(test)] = part
         some = self._some(chosen, usable)
-        own = predicted[some] if level is None else predicted[some, level[some]]
+        own = on_host(predicted[some])
+        own = own if level is None else own[np.arange(len(some)), level[some]]
         shares = stacking_shares(
             own,
             target[chosen[some]],
@@ -330,9 +335,8 @@ class CrossFit:
             reduce=self.fitting.reduce,
         )
         encoders = tuple(learner.encode for learner in learners)
-        return predicted @ shares, Stack(
-            encoders, tuple(models), tuple(shares.tolist()), len(means)
-        )
+        stack = Stack(encoders, tuple(models), tuple(shares.tolist()), n_means)
+        return stack.mixed(predicted), stack
 
     def _some(self, chosen: Index, usable: Mask) -> Index:
         """Return usable rows to choose the stacking weights on: all, or the first in their order.
@@ -342,6 +346,8 @@ class CrossFit:
         some = np.flatnonzero(usable)
         if len(some) <= MOST_STACKING_ROWS:
             return some
+        if np.array_equal(self.rows.order[chosen[some]], chosen[some]):  # they are in their order
+            return some[:MOST_STACKING_ROWS]
         rank = np.empty(len(self.rows), dtype=np.intp)
         rank[self.rows.order] = np.arange(len(self.rows))
         return some[np.argpartition(rank[chosen[some]], MOST_STACKING_ROWS)[:MOST_STACKING_ROWS]]

@@ -10,6 +10,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._typing import Floats, Index
+from ..core.arrays import on_host
 from ..tables import row_count
 from .class_shares import MeanModel
 from .learners import FittedModel, side_by_side
@@ -127,11 +128,18 @@ class Stack:
     def predict(self, X: Any) -> Floats:
         """Return the prediction for other rows, averaged over the folds."""
         tables = [encode(X) for encode in self.encoders]
-        total = 0.0
+        total: Any = 0.0
         for fold in self.models:
             parts = [m.predict(table) for m, table in zip(fold, tables, strict=True)]
-            total = total + side_by_side(parts, self.n_means) @ np.array(self.shares)
+            total = total + self.mixed(side_by_side(parts, self.n_means))
         return np.asarray(total / len(self.models))
+
+    def mixed(self, predicted: Any) -> Floats:
+        """Return predictions, of which the models are the last axis, mixed by their shares."""
+        mixture: Any = 0.0
+        for number, share in enumerate(self.shares):
+            mixture = mixture + share * predicted[..., number]
+        return np.asarray(on_host(mixture))
 
 
 @dataclass(frozen=True)
@@ -148,6 +156,11 @@ class LevelStacks:
     """
 
     stacks: tuple[Stack, ...]
+
+    @property
+    def encoders(self) -> tuple[Callable[[Any], Any], ...]:
+        """Those of all levels."""
+        return tuple(each for stack in self.stacks for each in stack.encoders)
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -254,6 +267,11 @@ class NuisanceModels:
     propensity: PropensityModels
     outcome: tuple[MeanModel, ...]
     clip: float
+
+    @property
+    def encoders(self) -> tuple[Callable[[Any], Any], ...]:
+        """What reads a table for each of the models."""
+        return tuple(each for model in (self.propensity, *self.outcome) for each in model.encoders)
 
     def predict(self, X: Any) -> Nuisances:
         """Return the nuisances of rows the models have not seen."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -37,6 +37,9 @@ class Encoder:
     engine, settings : Engine, BoosterSettings
         What has the device of both.
     """
+
+    #: Whether it takes a table that is coded for the engine, also on a device.
+    reads_coded: ClassVar[bool] = True
 
     numbers: TableEncoder
     layout: EngineTable
@@ -234,7 +237,8 @@ class FittedBoostedRegression:
     def predict(self, table: tuple[Any, CodedTable], /) -> Floats:
         """Return the means of each row: of shape (n, n_models), or (n, n_levels, n_models).
 
-        The models are the regression, and the regression with the first parts of the trees.
+        The models are the regression, and the regression with the first parts of the trees. Means
+        of rows on a device are there too.
         """
         encoded, coded = table
         grown = [self.engine.margin(booster, coded, self.n_jobs) for booster in self.boosters]
@@ -253,13 +257,12 @@ class FittedBoostedRegression:
         """Return the mean of the regression, and that with the trees of each part so far."""
         margins = list(accumulate([margin, *grown]))
         if not isinstance(self.loss, LogLoss):
-            means = [self.loss.mean(each)[0] for each in margins[not self.linear :]]
-            return np.column_stack([on_host(each) for each in means])
+            return np.column_stack([self.loss.mean(each)[0] for each in margins[not self.linear :]])
         scores = [
             expit(each) if isinstance(each, np.ndarray) else sigmoid(each)[0]
             for each in margins[not self.linear :]
         ]
-        return np.column_stack([on_host(each) for each in scores])
+        return np.column_stack(scores)
 
 
 def objective_of(

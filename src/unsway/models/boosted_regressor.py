@@ -10,8 +10,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from .._typing import Floats, Reduce
 from ..core import Schedule, Step
+from ..core.arrays import on_host
 from ..grouping import Grouping
 from ..outcome import Outcome
+from ..tables import CodedTable
 from .boosting import (
     check_booster,
     importances,
@@ -196,8 +198,10 @@ def bring_to_units(
     loss, own = number_loss_of(model), BoosterSettings.of(model).own_objective
     step, model.balance_ = 0.0 if own else outcome.offset, None
 
-    def in_memory(X: Any) -> Floats:
-        return np.asarray(model.engine.margin(model.booster_, X, model.n_jobs), dtype=np.float64)
+    def in_memory(X: CodedTable) -> Floats:
+        table = CodedTable(on_host(X.matrix), X.layout)  # the finished booster is one for the CPU
+        margin = model.engine.margin(model.booster_, table, model.n_jobs)
+        return np.asarray(margin, dtype=np.float64)
 
     if parts is not None:
         offset, find = outcome.offset if own else 0.0, margin or in_memory

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._typing import Index
 from ..extras import MissingExtraError, load
-from ..hashes import column_ends, first_keys, mix_numbers
+from ..hashes import number_keys
 from .xgboost_rows import xgboost
 
 _KEEP_ALL = 2**63 - 1  # bytes that a pool may keep
@@ -107,15 +107,16 @@ def on_device(device: str, matrix: NDArray[Any]) -> Any:
         return load("cupy", "cuda").asarray(matrix, dtype=np.float32)
 
 
-def order_on_device(device: str, matrix: NDArray[Any]) -> Index | None:
-    """Return the canonical order of rows, or None if their keys alone do not tell it."""
+def order_on_device(device: str, matrix: NDArray[Any]) -> tuple[Index | None, Any]:
+    """Return the canonical order of rows, and the rows on a device in single precision.
+
+    The order is None if the rows' keys alone do not tell it.
+    """
     with place_of(device):
-        cupy = load("cupy", "cuda")
-        numbers = cupy.asarray(matrix)
-        keys = cupy.asarray(first_keys(len(matrix), 0))
-        mix_numbers(keys, numbers, column_ends(numbers))
+        numbers = load("cupy", "cuda").asarray(matrix)
+        keys: Any = number_keys(numbers)
         order = keys.argsort()
         keys = keys[order]
-        if bool((keys[1:] == keys[:-1]).any()):
-            return None
-        return np.asarray(order.get(), dtype=np.intp)
+        told = not bool((keys[1:] == keys[:-1]).any())
+        found = np.asarray(order.get(), dtype=np.intp) if told else None
+        return found, numbers.astype(np.float32, copy=False)

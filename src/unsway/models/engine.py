@@ -214,9 +214,14 @@ class Engine(Protocol):
         """
         return PlacedRows(table)
 
-    def order(self, settings: BoosterSettings, table: CodedTable) -> Index | None:
-        """Return the canonical order of rows if a device finds it, else None, the default."""
-        return None
+    def order(
+        self, settings: BoosterSettings, table: CodedTable
+    ) -> tuple[Index | None, CodedTable]:
+        """Return the canonical order of rows if a device finds it, and the rows where they train.
+
+        By default these are None, and the rows as they are.
+        """
+        return None, table
 
     def move(self, settings: BoosterSettings, table: CodedTable) -> CodedTable:
         """Return rows on the device that the engine works on, by default as they are."""

@@ -8,6 +8,7 @@ workers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -98,10 +99,12 @@ class EngineFitting(Fitting):
         self._seen: tuple[Rows, CodedTable] | None = None
         self._last: tuple[Rows, Design] | None = None
 
-    def order(self, rows: Rows, table: CodedTable) -> Index:
-        """Return the canonical order of rows, of which the table is coded for the engine."""
-        found = None if self.final is None else self.engine.order(self.final, table)
-        return rows.order if found is None else found
+    def order(self, rows: Rows, table: CodedTable) -> tuple[Index, CodedTable]:
+        """Return the canonical order of rows, and their coded table where the engine works."""
+        found = None
+        if self.final is not None:
+            found, table = self.engine.order(self.final, table)
+        return rows.order if found is None else found, table
 
     def see(self, rows: Rows, table: CodedTable) -> None:
         """Take note of the rows to train on, coded as the final model's engine reads them."""
@@ -202,6 +205,11 @@ class ClippedScore:
     """A propensity score, kept away from 0 and 1."""
 
     model: PropensityModels
+
+    @property
+    def encoders(self) -> tuple[Callable[[Any], Any], ...]:
+        """What reads a table for the model."""
+        return self.model.encoders
 
     def predict(self, X: Any) -> Floats:
         """Return b for each row of X."""

@@ -168,6 +168,26 @@ def read_rows(
     *,
     standardise: bool = True,
 ) -> Rows:
+    """Check what an estimator is fitted on, and note on it what tells the rows again.
+
+    See `check_rows`.
+    """
+    given = X, y, sensitive_features, sample_weight, exposure
+    rows = check_rows(model, *given, standardise=standardise)
+    model.training_rows_ = RowFingerprint.of(rows.X)
+    return rows
+
+
+def check_rows(
+    model: Any,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    exposure: Any = None,
+    *,
+    standardise: bool = True,
+) -> Rows:
     """Check what an estimator is fitted on, and note on it what the classes and levels are.
 
     Numbers are brought to units that do not depend on the user's, unless told otherwise.
@@ -187,7 +207,6 @@ def read_rows(
     if not rows.groups.two:
         check_rows_of_levels(rows)
     model.sensitive_levels_, model.sensitive_name_ = rows.groups.levels, rows.groups.name
-    model.training_rows_ = RowFingerprint.of(rows.X)
     if loss is None:
         model.classes_ = rows.outcome.classes
         return rows
@@ -232,27 +251,39 @@ def prepare(
     means.
     """
     table = read_table(model, X, reset=True)
-    rows = read_rows(model, table, y, sensitive_features, sample_weight, exposure)
+    rows = check_rows(model, table, y, sensitive_features, sample_weight, exposure)
     model.table_ = EngineTable.of(rows.X)
-    rows = rows.with_order(fitting.order(rows, model.table_.code(rows.X)))
-    order, held = rows.order, None
+    order, whole = fitting.order(rows, model.table_.code(rows.X))
+    model.training_rows_ = RowFingerprint.of(rows.X if whole.layout.levels else whole)
+    rows, held = rows.with_order(order), None
     if eval_set is None:
         order, held = hold_out_rows(
             rows, model.validation_fraction, model.random_state, order=order
         )
-    train = rows.take(order)
-    other = _evaluation_rows(model, eval_set, rows) if held is None else rows.take(held)
-    coded = train.with_table(model.table_.code(train.X))
+    train, coded = rows.take(order, in_order=True), take(whole, order)
+    if whole.matrix is rows.X:
+        train = train.with_table(coded.matrix).with_order(train.order)
+    if held is None:
+        other = _evaluation_rows(model, eval_set, rows)
+        other_coded = model.table_.code(other.X)
+    else:
+        other, other_coded = rows.take(held, in_order=True), take(whole, held)
     criterion = criterion_of(model)
     if isinstance(criterion, FittedCriterion):
-        whole = fit_criterion(criterion, rows)
-        fitted, beside = whole.take(order), whole.at(other.X) if held is None else whole.take(held)
+        known = fit_criterion(criterion, rows)
+        fitted, beside = known.take(order), known.at(other.X) if held is None else known.take(held)
     else:
-        show(fitting, train, coded.X)
+        show(fitting, train, coded)
         with after_hold_out(0 if held is None else len(held) / len(rows)):
             fitted = fit_for(criterion, strength, train, fitting=fitting)
-        beside = fitted.at(other.X)
-    return Part(coded, fitted), Part(other.with_table(model.table_.code(other.X)), beside)
+        beside = fitted.at(other_coded) if reads_coded(fitted) else fitted.at(other.X)
+    return Part(train.with_table(coded), fitted), Part(other.with_table(other_coded), beside)
+
+
+def reads_coded(fitted: FittedCriterion) -> bool:
+    """Return whether a criterion's models read tables as the engine has them coded."""
+    encoders = getattr(fitted.model, "encoders", ())
+    return bool(encoders) and all(getattr(each, "reads_coded", False) for each in encoders)
 
 
 def _evaluation_rows(model: Any, eval_set: Any, rows: Rows) -> Rows:
@@ -323,7 +354,7 @@ def hold_out_rows(
     held = hold_out(rows.X, rows.strata(), fraction, seed, order=rows.order, evenly=evenly)[order]
     parts = order[~held], order[held]
     for chosen, place in zip(parts, ("the training part", "the hold-out"), strict=True):
-        rows.with_table(None).take(chosen).check_present(place)
+        rows.with_table(None).take(chosen, in_order=True).check_present(place)
     return parts
 
 

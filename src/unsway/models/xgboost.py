@@ -115,14 +115,17 @@ class XGBoost(Engine):
             return PlacedRows(self.move(settings, table))
         return PlacedRows(table, training_matrix(params, table, weights))
 
-    def order(self, settings: BoosterSettings, table: CodedTable) -> Index | None:
-        """Return the canonical order of rows if a device finds it, else None."""
+    def order(
+        self, settings: BoosterSettings, table: CodedTable
+    ) -> tuple[Index | None, CodedTable]:
+        """Return the canonical order of rows if a device finds it, and where they are then."""
         device = cuda_device(settings.params)
         if device is None or table.layout.levels:
-            return None
+            return None, table
         from .cuda_device import order_on_device
 
-        return order_on_device(device, table.matrix)
+        order, matrix = order_on_device(device, table.matrix)
+        return order, CodedTable(matrix, table.layout)
 
     def move(self, settings: BoosterSettings, table: CodedTable) -> CodedTable:
         """Return rows on the device that the engine works on."""
