@@ -202,6 +202,10 @@ class Rows:
         outcome = Outcome(values=label.astype(np.float64), loss=LogLoss(), classes=np.array([0, 1]))
         return replace(self, outcome=outcome).with_order(self.order)
 
+    def same_table(self, other: Rows) -> bool:
+        """Return whether other rows have the very same table, which is not read."""
+        return self.__dict__["_table"] is other.__dict__["_table"]
+
     def columns(self) -> Iterator[Column]:
         """Yield the covariates, read when the first is asked for."""
         yield from columns(self.X)

@@ -207,6 +207,12 @@ class ChainedStacks:
     others: tuple[tuple[Stack, ...], ...]
 
     @property
+    def encoders(self) -> tuple[Callable[[Any], Any], ...]:
+        """Those of all attributes."""
+        others = [each for stacks in self.others for stack in stacks for each in stack.encoders]
+        return (*self.first.encoders, *others)
+
+    @property
     def shares(self) -> tuple[float, ...]:
         """The weight of each model of the first attribute in the mixture."""
         return self.first.shares

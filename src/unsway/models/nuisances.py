@@ -140,7 +140,7 @@ class EngineFitting(Fitting):
 
     def check_table(self, rows: Rows) -> None:
         """Raise if X has no column or an infinite number; coded rows were checked."""
-        if self._seen is None or self._seen[0].X is not rows.X:
+        if self._seen is None or not self._seen[0].same_table(rows):
             super().check_table(rows)
 
     def propensity(
@@ -185,14 +185,14 @@ class EngineFitting(Fitting):
 
     def _design(self, rows: Rows) -> Design:
         """Return the rows, encoded and placed once."""
-        if self._last is None or self._last[0].X is not rows.X:
+        if self._last is None or not self._last[0].same_table(rows):
             placed = self._place(rows)
             self._last = rows, Design.of(placed, self.engine, self.settings, self.reduce)
         return self._last[1]
 
     def _place(self, rows: Rows) -> PlacedRows:
         """Return rows where the engine works on them: those of the final model, or others."""
-        if self.final is not None and self._seen is not None and self._seen[0].X is rows.X:
+        if self.final is not None and self._seen is not None and self._seen[0].same_table(rows):
             self.placed = self.engine.place(self.final, self._seen[1], rows.weights)
             return self.placed
         X = rows.X if isinstance(rows.X, CodedTable) else check_table(rows.X)
