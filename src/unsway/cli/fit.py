@@ -34,9 +34,10 @@ from ..models.boosting import check_booster, nuisance_fitting
 from ..models.external import check_low_memory, fit_rows, predict_rows
 from ..models.features import Feature, features_of_table, one_hot
 from ..models.folder import TrainingRoles, check_model_folder, save_model
+from ..models.held_out import hold_out_rows
 from ..models.logistic import check_regression
 from ..models.regression import scores_of
-from ..models.training import fit_for, fit_held_out, hold_out_rows, in_training_units
+from ..models.training import fit_for, fit_held_out, in_training_units
 from ..rows import Rows
 from ..sweeps.measures import Part
 from .console import Steps, say, show_table, steps

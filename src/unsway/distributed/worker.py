@@ -24,12 +24,13 @@ from ..folds import draws
 from ..hashes import row_keys
 from ..models.boosted_regressor import bring_to_units
 from ..models.boosting import Boosting, check_booster, keep_best, on_step, start
+from ..models.held_out import after_hold_out
 from ..models.labels import criterion_of
 from ..models.regression import check_rebalance
 from ..models.replay import Replay
 from ..models.second_model import train_twice
 from ..models.training import Part as TrainingPart
-from ..models.training import after_hold_out, drive, fit_for, loss_of
+from ..models.training import drive, fit_for, loss_of
 from ..models.xgboost import FairXGBClassifier
 from ..models.xgboost_regressor import FairXGBRegressor
 from ..rows import Rows

@@ -33,12 +33,13 @@ from .boosting import (
     train_booster,
 )
 from .engine import BoosterSettings
+from .held_out import after_hold_out, hold_out_rows
 from .labels import criterion_of
 from .number_objectives import XGBOOST_UNITS, start_of_counts
 from .parquet import ParquetRows
 from .regression import check_rebalance
 from .row_fingerprint import KeptKeys, RowFingerprint
-from .training import Part, after_hold_out, fit_for, hold_out_rows, loss_of, read_table
+from .training import Part, fit_for, loss_of, read_table
 from .xgboost import cuda_device, engine_params
 from .xgboost_rows import XGBoostGrower, name_options, training_matrix, xgboost
 

@@ -24,12 +24,12 @@ from ..criteria import (
     choose_strength,
     fit_criterion,
 )
-from ..effects import HERE, Fitting, TooFewRowsError
+from ..effects import HERE, Fitting
 from ..effects.nuisance import check_rows_of_levels
-from ..folds import hold_out
 from ..outcome import Outcome, number_loss
 from ..rows import Rows
 from ..tables import EngineTable, check_table, row_count, take
+from .held_out import after_hold_out, hold_out_rows
 from .labels import check_classes_here, criterion_of, label_reader
 from .row_fingerprint import RowFingerprint
 
@@ -324,38 +324,6 @@ def fit_held_out(
     values = np.empty((len(rows), *fitted.row_values.shape[1:]))
     values[train], values[held] = fitted.row_values, fitted.predict(take(rows.X, held))
     return fitted.with_values(values)
-
-
-@contextmanager
-def after_hold_out(share: float) -> Iterator[None]:
-    """Let an error about too few rows say that a share of them was held out before."""
-    try:
-        yield
-    except TooFewRowsError as error:
-        if not share:
-            raise
-        enough = error.n_rows >= error.fewest * (1 - share)
-        raise ValueError(
-            f"too few rows are left to train on after {share:.0%} are held out: {error}"
-            + ("; a smaller validation_fraction leaves more to train on" if enough else "")
-        ) from None
-
-
-def hold_out_rows(
-    rows: Rows, fraction: float, seed: int, *, order: Index | None = None
-) -> tuple[Index, Index]:
-    """Return which rows to train on and which to hold out, each class and group in its share.
-
-    Both are in ``order``, and by default as they come. Numbers, which have no class, are held out
-    evenly from small to large where rows are alike in X.
-    """
-    order = np.arange(len(rows)) if order is None else order
-    evenly = rows.outcome.classes is None
-    held = hold_out(rows.X, rows.strata(), fraction, seed, order=rows.order, evenly=evenly)[order]
-    parts = order[~held], order[held]
-    for chosen, place in zip(parts, ("the training part", "the hold-out"), strict=True):
-        rows.with_table(None).take(chosen, in_order=True).check_present(place)
-    return parts
 
 
 def check_other_rows(

@@ -22,11 +22,11 @@ from ..models.boosted_regressor import BoostedRegressor
 from ..models.boosting import BoostedClassifier, check_booster, nuisance_fitting
 from ..models.corrected import DirectEffectCorrector, corrector_criterion
 from ..models.folder import MODEL_FILES, versions_of
+from ..models.held_out import hold_out_rows
 from ..models.labels import criterion_of
 from ..models.training import (
     check_other_rows,
     fit_held_out,
-    hold_out_rows,
     in_training_units,
     loss_of,
 )
