@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from ._typing import Index
 from .checks import is_missing
 
 #: What a missing category reads as.
@@ -357,6 +358,10 @@ class CodedTable:
             texts = np.array([*levels, MISSING], dtype=object)
             codes = np.where(np.isnan(values), len(levels), values).astype(np.intp)
             yield Column(name, texts[codes], categorical=True)
+
+
+#: The canonical order of rows, None where nobody found it, and the rows.
+Ordered = tuple[Index | None, CodedTable]
 
 
 def check_table(X: Any, smallest: int = 2) -> Any:

@@ -6,11 +6,10 @@ import sys
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import Index
 from ..extras import MissingExtraError, load
 from ..hashes import number_keys
+from ..tables import CodedTable, Ordered
 from .xgboost_rows import xgboost
 
 _KEEP_ALL = 2**63 - 1  # bytes that a pool may keep
@@ -101,22 +100,23 @@ class Place:
         return bool(self._runtime.deviceGetAttribute(attribute, self._device.id))
 
 
-def on_device(device: str, matrix: NDArray[Any]) -> Any:
+def on_device(device: str, table: CodedTable) -> CodedTable:
     """Return numbers in single precision, as XGBoost reads them, on a CUDA device."""
     with place_of(device):
-        return load("cupy", "cuda").asarray(matrix, dtype=np.float32)
+        singles = load("cupy", "cuda").asarray(table.matrix, dtype=np.float32)
+    return CodedTable(singles, table.layout)
 
 
-def order_on_device(device: str, matrix: NDArray[Any]) -> tuple[Index | None, Any]:
+def order_on_device(device: str, table: CodedTable) -> Ordered:
     """Return the canonical order of rows, and the rows on a device in single precision.
 
     The order is None if the rows' keys alone do not tell it.
     """
     with place_of(device):
-        numbers = load("cupy", "cuda").asarray(matrix)
+        numbers = load("cupy", "cuda").asarray(table.matrix)
         keys: Any = number_keys(numbers)
         order = keys.argsort()
         keys = keys[order]
         told = not bool((keys[1:] == keys[:-1]).any())
         found = np.asarray(order.get(), dtype=np.intp) if told else None
-        return found, numbers.astype(np.float32, copy=False)
+        return found, CodedTable(numbers.astype(np.float32, copy=False), table.layout)

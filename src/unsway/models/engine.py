@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Floats, Index, Reduce
+from .._typing import Floats, Reduce
 from ..core import Loss, MultinomialLogLoss
 from ..rows import Rows
-from ..tables import CodedTable
+from ..tables import CodedTable, Ordered
 from .features import close_matches
 from .training import Part, loss_of
 
@@ -214,9 +214,7 @@ class Engine(Protocol):
         """
         return PlacedRows(table)
 
-    def order(
-        self, settings: BoosterSettings, table: CodedTable
-    ) -> tuple[Index | None, CodedTable]:
+    def order(self, settings: BoosterSettings, table: CodedTable) -> Ordered:
         """Return the canonical order of rows if a device finds it, and the rows where they train.
 
         By default these are None, and the rows as they are.

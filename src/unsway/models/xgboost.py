@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Floats, Index
+from .._typing import Floats
 from ..core import Loss
 from ..criteria import Plain
-from ..tables import CodedTable
+from ..tables import CodedTable, Ordered
 from .boosting import BoostedClassifier, Boosting, derivatives_of
 from .engine import BoosterSettings, Derivatives, Engine, ModelFacts, PlacedRows, TreeShape
 from .number_objectives import (
@@ -115,17 +115,14 @@ class XGBoost(Engine):
             return PlacedRows(self.move(settings, table))
         return PlacedRows(table, training_matrix(params, table, weights))
 
-    def order(
-        self, settings: BoosterSettings, table: CodedTable
-    ) -> tuple[Index | None, CodedTable]:
+    def order(self, settings: BoosterSettings, table: CodedTable) -> Ordered:
         """Return the canonical order of rows if a device finds it, and where they are then."""
         device = cuda_device(settings.params)
         if device is None or table.layout.levels:
             return None, table
         from .cuda_device import order_on_device
 
-        order, matrix = order_on_device(device, table.matrix)
-        return order, CodedTable(matrix, table.layout)
+        return order_on_device(device, table)
 
     def move(self, settings: BoosterSettings, table: CodedTable) -> CodedTable:
         """Return rows on the device that the engine works on."""
@@ -134,7 +131,7 @@ class XGBoost(Engine):
             return table
         from .cuda_device import on_device
 
-        return CodedTable(on_device(device, table.matrix), table.layout)
+        return on_device(device, table)
 
     def bin_rows(
         self, settings: BoosterSettings, table: CodedTable, weights: Floats | None, bins_of: Any
