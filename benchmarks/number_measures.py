@@ -39,6 +39,9 @@ EFFECTS = ("total", "explained", "direct_everyone", "direct_overlap")
 
 CACHE, FILE = Path(__file__).parent / ".cache", "number_measures.jsonl"
 
+#: What lies between the 2.5 % and 97.5 % quantiles of so many draws, interpolated, on average.
+HELD = 1 - 2 * (0.025 * (N_BOOTSTRAP - 1) + 1) / (N_BOOTSTRAP + 1)
+
 Record = dict[str, Any]
 
 
@@ -152,7 +155,9 @@ def write_page(path: Path, records: Sequence[Record]) -> None:
         f"Coverage of 95 % intervals over {shown} draws of {N_ROWS:,} rows, with {N_BOOTSTRAP} "
         "resamples. The predictions are the true means given X alone. True numbers: "
         f"{LARGE_DRAWS} draws of {LARGE:,} rows with the true propensity and means. Bounded: "
-        "intervals with both ends; the others hold every value on a side. A star marks a coverage "
+        "intervals with both ends; the others hold every value on a side. Intervals of metrics lie "
+        f"between two quantiles of the resamples, which hold {HELD:.1%} with so many and more with "
+        "more; those of effects have formulas. A star marks a coverage "
         f"whose 99.9 % binomial interval leaves .95 out: {out} of {len(rows)}."
     )
     columns = ("world", "group", "measure", "true", "mean estimate", "spread", "bounded",
