@@ -167,6 +167,7 @@ def test_the_second_model_is_kept_where_held_out_rows_prefer_it(engine):
         for smoothing in (0.0, "auto", 1.0)
     )
     assert engine.splits(auto.booster_) != engine.splits(once.booster_)
+    assert [model.kept_ for model in (once, auto, whole)] == ["only", "second", "only"]
     errors = [
         np.sqrt(np.mean((scores(model, fresh.X) - fresh.fair_score) ** 2))
         for model in (once, auto, whole)
@@ -206,6 +207,7 @@ def test_both_models_are_compared_by_the_targets_of_the_first(engine, data, fitt
     kept = fit(engine.classifier(certain, None, schedule=SHORT), data)
     blind = fit(engine.classifier(None, 0.0, schedule=SHORT), data)
     np.testing.assert_allclose(scores(kept, data.X), scores(blind, data.X), rtol=0, atol=1e-5)
+    assert kept.kept_ == "first"
 
 
 @each_engine

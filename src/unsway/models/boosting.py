@@ -64,6 +64,7 @@ class Boosting:
     memory, on a device for instance; by default ``validation`` itself does. ``revise`` returns the
     objectives of a second model on the training and on the held-out rows, given the first one's
     validation margin, or None to keep the first. ``place`` is entered while the rounds are driven.
+    ``kept`` says which it is of the models trained: the only one, or the first or second of two.
     """
 
     grower: Grower
@@ -74,6 +75,7 @@ class Boosting:
     measure: Measure | None = None
     revise: Callable[[Floats], tuple[Objective, Objective] | None] | None = None
     place: AbstractContextManager[Any] = field(default_factory=nullcontext)
+    kept: str = "only"
 
     def step(self, strength: float) -> None:
         """Grow one tree at this λ."""
@@ -372,7 +374,7 @@ def keep_best(model: Any, boosting: Boosting, run: Run) -> None:
     if model.progress:
         print(file=sys.stderr)
     model.best_iteration_ = max(1, run.best_state)
-    model.n_rounds_ = boosting.rounds
+    model.n_rounds_, model.kept_ = boosting.rounds, boosting.kept
     model.evals_result_ = boosting.history
     model.booster_ = model.engine.finish(boosting.grower, model.best_iteration_, model.n_jobs)
 

@@ -266,7 +266,8 @@ class FairLGBMClassifier(BoostedClassifier):
     params : dict, optional
         Parameters of LightGBM, passed on untouched, but for those the classifier sets itself:
         objective, rounds, threads and seeds are refused by name. Without any parameters a learning
-        rate of .1 and 8 leaves are used; with some, the others have LightGBM's own defaults.
+        rate of .1 and 8 leaves are used; with some, the others have LightGBM's own defaults. A
+        ``device`` is that of the model; propensity and outcome models are trained on the CPU.
     callback, progress
         As in `FairXGBClassifier`.
     random_state : int, default=0
@@ -280,7 +281,7 @@ class FairLGBMClassifier(BoostedClassifier):
         The best state, an ordinary model.
     classes_, n_features_in_, feature_names_in_, feature_importances_
         As in scikit-learn.
-    params_, best_iteration_, n_rounds_, evals_result_, strength_, sensitive_levels_
+    params_, best_iteration_, n_rounds_, kept_, evals_result_, strength_, sensitive_levels_
         As in `FairXGBClassifier`.
 
     References

@@ -33,7 +33,7 @@ class FairLGBMRegressor(BoostedRegressor):
         The best state, an ordinary model.
     balance_, n_features_in_, feature_names_in_, feature_importances_
         As in `FairXGBRegressor`.
-    params_, best_iteration_, n_rounds_, evals_result_, strength_, sensitive_levels_
+    params_, best_iteration_, n_rounds_, kept_, evals_result_, strength_, sensitive_levels_
         As in `FairXGBRegressor`.
 
     Examples

@@ -41,4 +41,6 @@ def train_twice(
     again = train(second, replace(schedule, max_steps=min(most, schedule.max_steps)))
     losses = boosting.losses_of(second, max(1, again.best_state))
     better = losses.whole(strength) < run.best.losses.whole(strength)
-    return (second, again) if better else (boosting, run)
+    if better:
+        return replace(second, kept="second"), again
+    return replace(boosting, kept="first"), run

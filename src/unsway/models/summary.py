@@ -19,6 +19,7 @@ _FACTS = {
     "n_features_in_": "columns",
     "n_rounds_": "rounds",
     "best_iteration_": "trees kept",
+    "kept_": "model kept",
     "n_iter_": "iterations",
     "log_loss_": "log-loss in training",
     "deviance_": "deviance in training",

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..core import Loss
@@ -214,7 +213,7 @@ class XGBoost(Engine):
         rows = xgboost().DMatrix(table.matrix, nthread=n_jobs, **options)
         return booster.predict(rows, pred_contribs=True)
 
-    def gains(self, booster: Any, n_features: int) -> NDArray[np.float64]:
+    def gains(self, booster: Any, n_features: int) -> Floats:
         """Return what the splits on each column gained."""
         gains = booster.get_score(importance_type="total_gain")
         names = booster.feature_names or [f"f{k}" for k in range(n_features)]
@@ -327,12 +326,13 @@ class FairXGBClassifier(BoostedClassifier):
         The parameters used.
     best_iteration_, n_rounds_ : int
         Trees kept, and rounds taken; where two models were trained, by the one that is kept.
+    kept_ : str
+        Which model it is: the "only" one, or the "first" or "second" of two (see ``smoothing``).
     evals_result_ : dict
         Per round of the model that is kept, after its tree: ``"validation"`` with ``log_loss`` and
         either ``fair_log_loss``, the log-loss against the targets of full strength, or ``penalty``
         and the criterion's statistics. A penalty adds ``"train"``, with all but ``log_loss`` before
-        that round's tree.
-        At strength 0 a criterion that is not fitted stays so, and ``log_loss`` is all there is.
+        that round's tree. At strength 0 an unfitted criterion stays so, with ``log_loss`` alone.
     strength_ : float
         λ as it was used.
     sensitive_name_ : str or None

@@ -54,7 +54,7 @@ class FairXGBRegressor(BoostedRegressor):
         was added; None where they were not rebalanced.
     n_features_in_, feature_names_in_, feature_importances_
         As in scikit-learn.
-    params_, best_iteration_, n_rounds_, evals_result_, strength_, sensitive_levels_
+    params_, best_iteration_, n_rounds_, kept_, evals_result_, strength_, sensitive_levels_
         As in `FairXGBClassifier`; losses are those of y in units of its mean, or less its mean.
 
     Notes
