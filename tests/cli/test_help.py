@@ -49,16 +49,16 @@ def test_the_help_is_sentences_and_ends_with_an_example_that_parses(path):
 @pytest.fixture
 def tables(tmp_path):
     """Write a table to train on and one to judge by, and return their folder."""
-    for name, seed in (("train", 0), ("test", 1)):
-        people = make_world("adult", 800, random_state=seed)
+    for name, rows, seed in (("train", 800, 0), ("test", 800, 1), ("many", 2_500, 2)):
+        people = make_world("adult", rows, random_state=seed)
         frame = pd.DataFrame(people.X[:, :8], columns=[f"x{k}" for k in range(8)])
         frame = frame.assign(hired=people.y, sex=np.where(people.z == 1, "m", "f"))
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     return tmp_path
 
 
-def fit(tables, *more):
-    line = ["fit", tables / "train.csv", "--target", "hired", "--sensitive", "sex=m"]
+def fit(tables, *more, file="train.csv"):
+    line = ["fit", tables / file, "--target", "hired", "--sensitive", "sex=m"]
     line += ["--engine", "logistic", "--param", "l2=0.01", "-o", tables / "model", *more]
     return CliRunner().invoke(app, list(map(str, line)))
 
@@ -71,6 +71,25 @@ def test_fit_says_by_fresh_rows_whether_it_worked(tables):
     assert line.count("[") == 2
     assert "share of it passed on" in done.output
     assert re.search(r"AUC[^\d]*0\.\d{4}", done.output)
+
+
+def test_without_fresh_rows_fit_judges_a_second_training_by_a_fifth_of_the_rows(tables):
+    done = fit(tables, file="many.csv")
+    assert done.exit_code == 0, done.output
+    assert "trained on four fifths of the rows, judged by the others:" in done.output
+    assert "On 500 rows held out" in done.output
+    [line] = re.findall(r"direct effect left, points.*", done.output)
+    assert line.count("[") == 2
+    model = (tables / "model" / "model.json").read_bytes()
+    plain = fit(tables, "--no-check", "--overwrite", file="many.csv")
+    assert "held out" not in plain.output.replace("no rows were held out", "")
+    assert (tables / "model" / "model.json").read_bytes() == model  # trained on all rows
+
+
+def test_few_rows_are_not_split_and_fit_says_so(tables):
+    assert "800 rows are too few to hold some out; --test FILE" in " ".join(
+        fit(tables).output.split()
+    )
 
 
 def test_fit_refuses_to_judge_by_the_rows_it_was_trained_on(tables):

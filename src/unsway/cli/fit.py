@@ -49,7 +49,7 @@ from .fit_numbers import (
     number_figures,
     number_names,
 )
-from .fit_test import check_test, show_test
+from .fit_test import check_test, show_held_out, show_test
 from .flags import read_rows, take_roles
 from .number_target import check_loss_flags
 from .options import RoleFlags
@@ -92,7 +92,8 @@ class Trained:
     """What training returns besides the fitted classifier.
 
     `criterion` is fitted on the rows, `scores` are the model's scores of them, `parts` the rows
-    trained on and held out, `features` the columns that were one-hot encoded for a linear model.
+    trained on and held out, `features` the columns that were one-hot encoded for a linear model,
+    `X` what the model was trained on.
     """
 
     rows: Rows
@@ -101,11 +102,12 @@ class Trained:
     scores: Floats
     parts: dict[str, Index]
     features: tuple[Feature, ...] | None = None
+    X: Any = None
 
 
 def fit(
     file: Path, flags: RoleFlags, strength: float | None, output: Path, overwrite: bool,
-    low_memory: bool, quiet: bool, test_file: Path | None = None, **model: Any,
+    low_memory: bool, quiet: bool, test_file: Path | None = None, check: bool = True, **model: Any,
 ) -> None:  # fmt: skip
     """Train a model on a CSV or Parquet FILE and write it to a folder."""
     check_loss_flags(flags)
@@ -122,15 +124,7 @@ def fit(
         train = train_from_files if low_memory else train_in_memory
         done = train(file, flags, classifier, progress)
         progress.next("Writing the model")
-        metrics = {name: measure(done, name) for name in done.parts}
-        training = {"rows": len(done.rows), **_length(classifier), "metrics": metrics}
-        if done.rows.X is not None:
-            training["columns"] = describe_columns(done.rows.X)
-        without = int((~done.rows.groups.known).sum())
-        if without:
-            training["rows_without_sensitive_value"] = without
-        if not done.rows.groups.two:
-            training["groups"] = describe_levels(done)
+        training = _describe(done, classifier)
         classifier.criterion = criterion  # the settings; the fitted one holds the rows
         save_model(
             classifier, output, features=done.features, roles=done.roles, training=training,
@@ -141,11 +135,28 @@ def fit(
         _print(training, done.roles, f"{title}, strength {classifier.strength:g}", flags.loss)
         if flags.loss is not None:
             say(balance_line(classifier))
-        if without:
-            _say_without(without)
+        if "rows_without_sensitive_value" in training:
+            _say_without(training["rows_without_sensitive_value"])
         say(f"Model: {output}")
     if test_file is not None:
         show_test(test_file, flags, output, quiet=quiet)
+    elif check and not quiet and done.rows.X is not None and flags.loss is None:
+        again = make_classifier(strength=strength, **model)[1]
+        show_held_out(done.rows, done.roles, again, done.X)
+
+
+def _describe(done: Trained, classifier: Any) -> dict[str, Any]:
+    """Return what the card says about the training."""
+    metrics = {name: measure(done, name) for name in done.parts}
+    training = {"rows": len(done.rows), **_length(classifier), "metrics": metrics}
+    if done.rows.X is not None:
+        training["columns"] = describe_columns(done.rows.X)
+    without = int((~done.rows.groups.known).sum())
+    if without:
+        training["rows_without_sensitive_value"] = without
+    if not done.rows.groups.two:
+        training["groups"] = describe_levels(done)
+    return training
 
 
 def _say_without(rows: int) -> None:
@@ -180,7 +191,7 @@ def train_in_memory(file: Path, flags: RoleFlags, classifier: Any, progress: Ste
     classifier.fit(X, y, sensitive_features=rows.groups, sample_weight=rows.weights)
     return Trained(
         rows=rows, roles=roles, criterion=fitted, scores=scores_of(classifier, X),
-        parts=_parts(held), features=features,
+        parts=_parts(held), features=features, X=X,
     )  # fmt: skip
 
 

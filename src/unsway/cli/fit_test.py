@@ -1,20 +1,34 @@
-"""Whether a training worked, by the rows of another file: before and after, with intervals."""
+"""Whether a training worked, by rows that it has not seen: before and after, with intervals.
+
+These are the rows of another file. Without one, the same settings are trained again on four fifths
+of the rows and judged by the other fifth: the rows held out for early stopping chose the number of
+rounds, and scores out of fold are not those of one model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 
 from ..auditing.audit_result import Audit
 from ..auditing.level_audit import LevelAudit
 from ..auditing.numbers import points, signed
 from ..effects import Estimate, GapParts
+from ..folds import hold_out
+from ..models.folder import TrainingRoles
+from ..rows import Rows
+from ..tables import take
 from .audit import Source, judge, read_rows
 from .console import note, say, show_table, steps
 from .options import RoleFlags
+
+#: The share of the rows that judges a model of the others, and the fewest rows for that.
+HELD_OUT, FEWEST_ROWS = 0.2, 2_000
 
 
 def check_test(flags: RoleFlags, file: Path) -> None:
@@ -32,16 +46,46 @@ def show_test(file: Path, flags: RoleFlags, model: Path, *, quiet: bool) -> None
         rows, roles, columns, _ = read_rows(file, flags, sources)
         found = judge(rows, roles, columns, threshold=(0.5,), n_bootstrap=0)
         progress.advance()
-    if quiet:
+    if not quiet:
+        _show(found, f"On the {len(rows):,} rows of {file.name}")
+
+
+def show_held_out(rows: Rows, roles: TrainingRoles, classifier: Any, X: Any) -> None:
+    """Print whether a training of the unfitted classifier works, by rows that it is not shown.
+
+    ``X`` is what the classifier is trained on: the table of the rows, or its one-hot columns.
+    """
+    if len(rows) < FEWEST_ROWS:
+        say(f"{len(rows):,} rows are too few to hold some out; --test FILE judges by fresh ones.")
         return
+    held = hold_out(rows.X, rows.strata(), HELD_OUT)
+    others, judged = np.flatnonzero(~held), np.flatnonzero(held & rows.groups.known)
+    train, test = rows.take(others), rows.take(judged)
+    try:
+        with steps(2, "Training on four fifths of the rows", quiet=False) as progress:
+            classifier.fit(
+                take(X, others), train.y.astype(int), sensitive_features=train.groups,
+                sample_weight=train.weights,
+            )  # fmt: skip
+            progress.next("Judging by the other fifth")
+            scores = classifier.predict_proba(take(X, judged))[:, 1]
+            found = judge(test, roles, [scores], threshold=(0.5,), n_bootstrap=0)
+            progress.advance()
+    except ValueError as error:  # the model is written: this only says less about it
+        note(f"whether it worked is not known: {error}")
+        return
+    say("A model of the same settings, trained on four fifths of the rows, judged by the others:")
+    _show(found, f"On {len(test):,} rows held out")
+
+
+def _show(found: Audit | LevelAudit, title: str) -> None:
     if isinstance(found, LevelAudit):
         say(found.to_text())
-        return
-    if found.causal is None:
+    elif found.causal is None:
         note(f"whether it worked is not known: {found.missing}")
-        return
-    show_table(f"On the {sum(found.n_rows):,} rows of {file.name}", *_lines(found))
-    say(found.verdict)
+    else:
+        show_table(title, *_lines(found))
+        say(found.verdict)
 
 
 def _lines(found: Audit) -> tuple[Sequence[str], list[Sequence[str]]]:
