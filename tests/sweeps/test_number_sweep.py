@@ -13,6 +13,7 @@ from unsway import (
     estimate_effects,
     frontier,
     make_world,
+    seek_strength,
 )
 from unsway.auditing import deviance_explained
 from unsway.auditing.numbers import units_of
@@ -154,3 +155,15 @@ def test_a_criterion_fitted_on_all_rows_is_refused_where_models_see_some(people)
     model.criterion = fit_criterion(FairTarget(), in_training_units(rows, model))
     with pytest.raises(ValueError, match="give the criterion itself"):
         sweep(people, model)
+
+
+def test_a_strength_is_sought_in_the_units_of_y():
+    people = make_world("wages", 1_500, random_state=2)
+    limit = 0.5 * abs(people.effects.direct_everyone)
+    found = seek_strength(
+        FairLinearRegressor(), people.X, people.y, sensitive_features=people.z, precision=0.3,
+        max_direct_effect=limit, effects=ANY_OVERLAP,
+    )  # fmt: skip
+    assert limit > 1
+    assert found.reached
+    assert abs(found.choice.figures["direct_effect_left"]) <= limit

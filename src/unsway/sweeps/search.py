@@ -11,6 +11,7 @@ from typing import Any
 
 from ..checks import check_number
 from ..frames import Tabular
+from ..models.training import loss_of
 from .inputs import check_inputs, check_strengths
 from .measures import Point, usable_points
 from .result import Choice, Frontier
@@ -84,7 +85,7 @@ def seek_strength(
     estimator, X, y, sensitive_features
         As for `frontier`.
     max_direct_effect : float, default=0.01
-        ε.
+        ε; of numbers in their units.
     precision : float, default=0.02
         Length of the interval of strengths at which the search ends.
     strongest : float, default=None
@@ -117,8 +118,9 @@ def seek_strength(
     >>> found.reached, abs(found.choice.figures["direct_effect_left"]) <= 0.03
     (True, True)
     """
-    for name, value in (("max_direct_effect", max_direct_effect), ("precision", precision)):
-        check_number(value, name, above=0, below=1)
+    most = {"below": 1} if loss_of(estimator) is None else {}
+    check_number(max_direct_effect, "max_direct_effect", above=0, **most)
+    check_number(precision, "precision", above=0, below=1)
     if options.get("effects", True) in (False, None):
         raise ValueError("effects=False: a search needs the direct effect left")
     unknown = sorted(set(options) - set(signature(check_inputs).parameters))
