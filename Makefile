@@ -59,6 +59,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/outcomes.py
 	$(BIN)/python benchmarks/outcome_rounds.py
 	$(BIN)/python benchmarks/real_data.py
+	$(BIN)/python benchmarks/correction.py
 	$(BIN)/python benchmarks/alternatives.py
 	$(BIN)/python benchmarks/measures.py
 	$(BIN)/python benchmarks/weak_scores.py > benchmarks/weak_scores.md
