@@ -202,3 +202,16 @@ def test_rows_of_one_policy_are_clusters_here_too(people):
     twice = judged(people, people.fair_score, cluster=cluster, **given)
     once = judged(people, people.fair_score, **given)
     assert twice.causal.direct_effect_left.estimate != once.causal.direct_effect_left.estimate
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_flat_price_holds_no_direct_effect(people):
+    flat = np.full(len(people.y), 0.2)
+    found = compare(
+        people.y, {"flat": flat, "fair": people.fair_score}, sensitive_features=people.z,
+        loss="poisson", exposure=people.exposure, X=people.X, n_bootstrap=0,
+    )  # fmt: skip
+    assert found.decisions["flat"].direct["estimate"] == 0
+    assert found.decisions["flat"].pass_through is None
+    explained = judged(people, flat, X=people.X, n_bootstrap=0).causal.parts.explained
+    assert found.left["flat"].estimate == pytest.approx(-explained.estimate)

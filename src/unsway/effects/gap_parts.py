@@ -185,6 +185,8 @@ class GapMeans:
         confidence: float,
     ) -> GapMeans:
         """Return the parts of scores; ``surprise`` is what of y a blind model would not know."""
+        if np.ptp(scores) == 0:
+            return cls._of_one_score(effects["explained"], rows.clusters)
         equations, clusters = Equations.of(scores, fair), rows.clusters
         direct = effects["direct_overlap"]
         share, kappa, why_not = _share(scores, equations, direct, confidence, clusters)
@@ -203,6 +205,16 @@ class GapMeans:
         parts["left"] = left
         found = {name: replace(part, clusters=clusters) for name, part in parts.items()}
         return cls(parts=found, pass_through=share, why_not=why_not)
+
+    @classmethod
+    def _of_one_score(cls, explained: Mean, clusters: Index | None) -> GapMeans:
+        """Return the parts of scores that are all the same: they tell nothing, and have no gap."""
+        nothing = Mean(0.0, np.zeros_like(explained.influence))
+        parts = dict.fromkeys(("passed_on", "z_itself", "rest"), nothing)
+        parts |= {"explained": explained}
+        parts |= dict.fromkeys(("sharpness", "left"), nothing - explained)
+        found = {name: replace(part, clusters=clusters) for name, part in parts.items()}
+        return cls(parts=found, pass_through=None, why_not="every score is the same")
 
     @property
     def direct(self) -> Mean:
@@ -244,8 +256,6 @@ def _share(
     Where there is none, scores are taken for what a blind model would have learned from labels.
     """
     blind = Mean(1.0, np.zeros(len(scores)))
-    if np.ptp(scores) == 0:
-        return None, blind, "every score is the same"
     held = direct.interval()
     if held.low <= 0 <= held.high:
         return None, blind, NO_EFFECT
