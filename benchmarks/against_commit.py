@@ -66,8 +66,8 @@ def tasks() -> dict[str, Callable[[], object]]:
         "fit, LightGBM, fair target, 60 rounds, n=20,000": lambda: FairLGBMClassifier(
             target, **small
         ).fit(some.X, some.y, **given),
-        "fit, XGBoost, strength 0, Adult with categories": lambda: FairXGBClassifier(
-            strength=0, n_jobs=1
+        "fit, XGBoost, strength 0, 60 rounds, Adult with categories": lambda: FairXGBClassifier(
+            strength=0, **small
         ).fit(table, adult.y, sensitive_features=adult.z),
         "fit, logistic regression, fair target, n=20,000": lambda: FairLogisticRegression(
             target
