@@ -16,9 +16,10 @@ import numpy as np
 import torch
 from tables import median_ratio, write_table
 
-from unsway import DirectEffect, Propensity, __version__, make_synthetic
-from unsway.criteria import FittedDirectEffect
+from unsway import DirectEffect, __version__, make_synthetic
+from unsway.criteria import FittedCriterion
 from unsway.models.torch import FairLoss
+from unsway.rows import Rows
 
 Task = Callable[[], None]
 
@@ -51,9 +52,9 @@ class Steps:
         self.fair: Callable[..., torch.Tensor] | None = None
         if fair:
             # The true propensity: its fit is not what is timed.
-            fitted = FittedDirectEffect(DirectEffect(), Propensity(), people.propensity)
-            y, z = people.y.astype(np.float64), people.z.astype(np.float64)
-            loss = FairLoss(fitted.objective(y, z).at(STRENGTH)).to(device)
+            fitted = FittedCriterion(DirectEffect(), people.propensity)
+            rows = Rows.check(people.X, people.y, sensitive_features=people.z)
+            loss = FairLoss(fitted.objective(rows).at(STRENGTH)).to(device)
             self.fair = torch.compile(loss) if compiled else loss
             if graphed:
                 rows = self.batches[0]
