@@ -322,7 +322,7 @@ class CrossFit:
             ]
             part = side_by_side(parts, n_means)
             if predicted is None:
-                predicted = np.empty_like(part, shape=(len(chosen), *part.shape[1:]))
+                predicted = np.empty_like(part, order="C", shape=(len(chosen), *part.shape[1:]))
             predicted[np.flatnonzero(test)] = part
         some = self._some(chosen, usable)
         own = on_host(predicted[some])
