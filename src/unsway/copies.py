@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Codes, Floats
+from .joined_tables import names_of_columns
 from .tables import Column, columns, take
 
 #: Words in the names of columns that are sensitive attributes in most laws against discrimination.
@@ -40,9 +41,7 @@ def refuse_sensitive_columns(X: Any, codes: Codes, n_levels: int, name: str | No
 
 def warn_of_other_attributes(X: Any, removed: str | None) -> None:
     """Warn if a column of X has the name of a sensitive attribute other than the one removed."""
-    names: Any = getattr(X, "column_names", None)  # of pyarrow, whose columns are the values
-    names = getattr(X, "columns", ()) if names is None else names
-    others = [str(name) for name in names if is_sensitive_name(str(name))]
+    others = [name for name in names_of_columns(X) if is_sensitive_name(name)]
     if not others:
         return
     shown, what = ", ".join(map(repr, others)), removed or "sensitive_features"

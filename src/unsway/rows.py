@@ -17,8 +17,9 @@ from .core import LogLoss
 from .folds import canonical_order
 from .grouping import Grouping
 from .groups import Groups
+from .joined_tables import beside, names_of_columns
 from .outcome import Outcome
-from .tables import Column, columns, row_count, take
+from .tables import Column, check_table, columns, row_count, take
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,9 @@ class Rows:
     clusters : array of int of shape (n,), optional
         The cluster of each row, from 0 on; None where rows are independent. They matter where
         effects are estimated.
+    adjust_for : table of n rows, optional
+        Columns that the models of propensity and outcome see beside X, and the final model does
+        not.
 
     Examples
     --------
@@ -81,6 +85,7 @@ class Rows:
     groups: Groups
     weights: Floats | None = None
     clusters: Index | None = None
+    adjust_for: Any = None
 
     @classmethod
     def check(
@@ -92,6 +97,7 @@ class Rows:
         sample_weight: Any = None,
         groups: Grouping | None = None,
         cluster: Any = None,
+        adjust_for: Any = None,
         read_outcome: Callable[[Any, int], Outcome] = Outcome.labels,
     ) -> Self:
         """Return what a user handed in as checked rows, or say what is wrong before any work.
@@ -103,12 +109,14 @@ class Rows:
         check_same_order(X, y, "y")
         check_same_order(X, sensitive_features, "sensitive_features")
         check_same_order(X, cluster, "cluster")
+        adjust_for = None if adjust_for is None else read_beside(X, adjust_for, "adjust_for")
         outcome = read_outcome(y, n_rows)
         sensitive = Groups.check(sensitive_features, n_rows, groups=groups)
         weights = check_weights(sample_weight, n_rows)
         if sensitive.kept is not None:  # rows of other levels are left out
             X, outcome = take(X, sensitive.kept), outcome.take(sensitive.kept)
             weights = None if weights is None else weights[sensitive.kept]
+            adjust_for = None if adjust_for is None else take(adjust_for, sensitive.kept)
         if outcome.exposure is not None:
             weights = outcome.exposure if weights is None else weights * outcome.exposure
             outcome = replace(outcome, exposure=None)
@@ -118,10 +126,13 @@ class Rows:
             groups=sensitive,
             weights=weights,
             clusters=read_clusters(cluster, n_rows),
+            adjust_for=adjust_for,
         )
         outcome.check_present(rows.weights, "y")
         sensitive.check_present(rows.weights, "sensitive_features")
         sensitive.refuse_in(X)
+        if adjust_for is not None:
+            sensitive.refuse_in(adjust_for)
         return rows
 
     def __len__(self) -> int:
@@ -156,6 +167,7 @@ class Rows:
             outcome=self.outcome.take(rows),
             groups=self.groups.take(rows),
             weights=None if self.weights is None else self.weights[rows],
+            adjust_for=None if self.adjust_for is None else take(self.adjust_for, rows),
             clusters=None
             if self.clusters is None
             else np.unique(self.clusters[rows], return_inverse=True)[1],
@@ -169,6 +181,15 @@ class Rows:
             in_order = bool((ranks[1:] > ranks[:-1]).all())
             return taken.with_order(np.arange(len(ranks)) if in_order else np.argsort(ranks))
         return taken
+
+    @property
+    def observed(self) -> Any:
+        """X with the columns adjusted for: what models of propensity and outcome see."""
+        return self.X if self.adjust_for is None else beside(self.X, self.adjust_for)
+
+    def adjusted(self) -> Self:
+        """Return the same rows with the columns adjusted for among the covariates."""
+        return self if self.adjust_for is None else replace(self, X=self.observed, adjust_for=None)
 
     @cached_property
     def order(self) -> Index:
@@ -233,3 +254,22 @@ class Rows:
         """Raise unless every group and every class has a row of some weight in this place."""
         self.groups.check_present(self.weights, place)
         self.outcome.check_present(self.weights, place)
+
+
+def read_beside(X: Any, table: Any, role: str) -> Any:
+    """Return a table of further columns of the rows of X, or say what is wrong with it."""
+    check_same_order(X, table, role)
+    if np.ndim(table) == 1 and not hasattr(table, "columns"):
+        raise TypeError(f"{role} must be a frame or an array of two dimensions, with named columns")
+    table = check_table(table)
+    if row_count(table) != row_count(X):
+        raise ValueError(
+            f"{role} has {row_count(table)} rows but X has {row_count(X)}; they must match"
+        )
+    both = set(names_of_columns(table)) & set(names_of_columns(X))
+    if both:
+        raise ValueError(
+            f"{role} has the column {min(both)!r}, which X has too; what the model may use goes "
+            f"into X, what it may not use into {role}"
+        )
+    return table

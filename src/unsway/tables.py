@@ -72,7 +72,7 @@ def columns(X: Any) -> Iterator[Column]:
         for name, values in X.values.items():
             yield _plain_column(name, values)
         return
-    frame = _as_frame(X)
+    frame = as_frame(X)
     if frame is not None:
         for series in map(frame.get_column, frame.columns):
             _refuse_kind(str(series.name), series.dtype)
@@ -160,7 +160,7 @@ def take(X: Any, rows: Any) -> Any:
         return X.take(rows)
     if sparse.issparse(X):
         return X[rows]
-    frame = _as_frame(X)
+    frame = as_frame(X)
     return np.asarray(X)[rows] if frame is None else frame[rows].to_native()
 
 
@@ -175,7 +175,7 @@ def row_count(X: Any) -> int:
     """Return how many rows a table has."""
     if isinstance(X, CodedTable | ColumnTable):
         return len(X)
-    frame = _as_frame(X)
+    frame = as_frame(X)
     return len(np.asarray(X)) if frame is None else len(frame)
 
 
@@ -190,11 +190,11 @@ def holds_text(X: Any) -> bool:
     """Return whether a table has a column that is neither numbers nor booleans."""
     if isinstance(X, ColumnTable):
         return any(values.dtype.kind == "O" for values in X.values.values())
-    frame = _as_frame(X)
+    frame = as_frame(X)
     return frame is not None and not all(map(_is_number, frame.schema.values()))
 
 
-def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """Return a table as a narwhals frame, or None if it is an array."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None

@@ -228,3 +228,31 @@ def test_the_audit_has_a_line_for_each_combination(crossed, tmp_path):
 def test_flags_of_several_columns_that_do_not_fit_are_refused(crossed, tmp_path, flags, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         fit(crossed, tmp_path / "m", *flags)
+
+
+# --- columns to adjust for -----------------------------------------------------------------------
+
+
+def test_columns_to_adjust_for_are_no_features(crossed, tmp_path):
+    flags = "--sensitive", "sex=M", "--adjust-for", "age"
+    for engine in ("xgboost", "logistic"):
+        _, card = fit(crossed, tmp_path / engine, *flags, "--engine", engine)
+        assert card["roles"]["adjusted_for"] == ["age"]
+        assert [each["name"] for each in card["features"]] == ["skill", "test"]
+        page = (tmp_path / engine / "card.md").read_text("utf-8")
+        assert "adjusted for, and not used by the model | age" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--adjust-for", "size"], "--adjust-for: there is no column 'size'"),
+        (["--adjust-for", "hired"], "--adjust-for 'hired' is the column of another flag too"),
+        (["--adjust-for", "wave"], "--adjust-for 'wave' is the column of another flag too"),
+        (["--adjust-for", "age", "--low-memory"], "--low-memory reads no columns to adjust for"),
+        (["--adjust-for", "age", "--criterion", "parity"], "Parity has none; use FairTarget()"),
+    ],
+)
+def test_columns_that_cannot_be_adjusted_for_are_refused(crossed, tmp_path, more, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        fit(crossed, tmp_path / "m", "--sensitive", "sex=M", *more)

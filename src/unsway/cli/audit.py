@@ -161,6 +161,7 @@ def read_rows(
     table, kept = used_rows(table, flags)
     columns = [column[kept] for column in columns]
     rows, roles = take_roles(table, flags)
+    rows = rows.adjusted()
     refuse_row_names(rows.X)
     return rows, roles, columns, trained
 
@@ -226,6 +227,8 @@ def describe(
         features = list(rows.X.columns)
     found["columns used" if source.model is None else "features used"] = _names(features)
     found["columns dropped"] = _names(dropped)
+    if roles.adjusted_for:
+        found["columns adjusted for"] = _names(list(roles.adjusted_for))
     return found
 
 

@@ -68,6 +68,7 @@ def effects(
             facts: dict[str, Any] = {"file": file.name, **asdict(roles)}
         else:
             rows, roles = take_roles(read_rows(file, flags), flags, numeric_target=True)
+            rows = rows.adjusted()
             refuse_row_names(rows.X)
             show_columns(rows.X, quiet=quiet)
             progress.next("Fitting models")

@@ -59,8 +59,16 @@ def take_roles(
     clusters = None
     if flags.cluster is not None:
         clusters = code_column(table, flags.cluster, "--cluster")[1].astype(np.intp)
-    rows = Rows(X=X, outcome=outcome, groups=groups, weights=sample_weight, clusters=clusters)
-    return expose(rows, table, flags), replace(roles, exposure=flags.exposure)
+    beside = None
+    if flags.adjust_for:
+        beside = plain_columns(table.select(list(flags.adjust_for)))
+        groups.refuse_in(beside)
+    rows = Rows(
+        X=X, outcome=outcome, groups=groups, weights=sample_weight, clusters=clusters,
+        adjust_for=beside,
+    )  # fmt: skip
+    roles = replace(roles, exposure=flags.exposure, adjusted_for=flags.adjust_for)
+    return expose(rows, table, flags), roles
 
 
 def read_rows(path: Path, flags: RoleFlags) -> Any:
@@ -129,6 +137,12 @@ def find_columns(flags: RoleFlags, names: Sequence[str]) -> tuple[RoleFlags, str
     if cluster is not None and check_column(cluster, names, "--cluster") in (target, *several):
         raise ValueError(f"--cluster {cluster!r} is the target or the sensitive column")
     drop = split_columns(flags.drop, names, "--drop")
+    beside = split_columns(flags.adjust_for, names, "--adjust-for")
+    flags = replace(flags, adjust_for=())
+    twice = [name for name in beside if name in (*flags.columns, target, *several, *drop)]
+    if twice:
+        raise ValueError(f"--adjust-for {twice[0]!r} is the column of another flag too")
+    flags = replace(flags, adjust_for=beside)
     if len(attributes) > 1:
         title = ", ".join(several)
         return replace(flags, sensitive=title, attributes=attributes, drop=drop), None

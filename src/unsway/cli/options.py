@@ -93,6 +93,7 @@ class RoleFlags:
     power: float | None = None
     exposure: str | None = None
     cluster: str | None = None
+    adjust_for: tuple[str, ...] = ()
     accept: tuple[str, ...] = ()
     drop_missing: bool = False
     reading: Reading = Reading()
@@ -111,7 +112,7 @@ class RoleFlags:
         named = (self.weights, self.exposure, self.cluster)
         others = (each for each in named if each is not None)
         sensitive = [name for name, _ in self.attributes] or [self.sensitive]
-        return (self.target, *sensitive, *others, *self.drop)
+        return (self.target, *sensitive, *others, *self.adjust_for, *self.drop)
 
 
 #: The options of how a file is written.
@@ -178,6 +179,9 @@ def table_with_roles(command: Callable[..., Any]) -> Callable[..., Any]:
         level_options,
         click.option("--drop", multiple=True, metavar="COLUMN,…",
                      help="Columns to leave out; may be given again."),
+        click.option("--adjust-for", multiple=True, metavar="COLUMN,…",
+                     help="Columns from before the sensitive one that the model may not use; they "
+                     "inform what is estimated of its effect. May be given again."),
         click.option("--weights", metavar="COLUMN", help="The weight of each row."),
         click.option("--loss", type=click.Choice(LOSSES),
                      help="What a target of numbers is: poisson for counts, gamma for amounts, "

@@ -27,6 +27,8 @@ def rows_of_files(file: Path, flags: RoleFlags) -> tuple[ParquetRows, Rows, Trai
 
     Only the levels of a label or a sensitive attribute are held as text, the rows as codes.
     """
+    if flags.adjust_for:
+        raise ValueError("--low-memory reads no columns to adjust for; leave --adjust-for out")
     flags, level = find_columns(flags, column_names(file))
     files = ParquetRows.of(file, leave_out=flags.columns)
     levels = files.engine_table().levels

@@ -135,7 +135,7 @@ class FittedCriterion:
             return self
         others = np.setdiff1d(np.arange(len(rows)), taught)
         values = np.empty((len(rows), *self.row_values.shape[1:]))
-        values[taught], values[others] = self.row_values, self.predict(take(rows.X, others))
+        values[taught], values[others] = self.row_values, self.predict(take(rows.observed, others))
         return self.with_values(values)
 
     def take(self, rows: Index) -> FittedCriterion:
@@ -250,6 +250,7 @@ def fit_criterion(
             "groups=Grouping(missing='use') keeps rows without one. Use FairTarget(), or leave "
             "those rows out with missing='drop'"
         )
+    rows = rows.adjusted()
     fitted: FittedCriterion = clone(criterion, safe=False).fit(rows, fitting=fitting)
     return fitted
 

@@ -73,3 +73,9 @@ def with_reported_levels(rows: Rows, nuisances: Nuisances) -> tuple[Rows, Nuisan
 def used_rows(rows: Rows) -> Floats | None:
     """Return 1 for rows of some weight and 0 for others, None where all have one."""
     return None if rows.weights is None else np.sign(rows.weights)
+
+
+def weights_among(weights: Sequence[float], codes: Sequence[int]) -> tuple[float, ...]:
+    """Return the weights of these levels, which sum to 1."""
+    chosen = np.asarray(weights)[list(codes)]
+    return tuple(weights) if len(codes) == len(weights) else tuple(chosen / chosen.sum())

@@ -89,6 +89,7 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         sensitive_features: Any = None,
         sample_weight: Any = None,
         exposure: Any = None,
+        adjust_for: Any = None,
         eval_set: tuple[Any, ...] | None = None,
     ) -> Self:
         """Fit on covariates X, numbers y and the sensitive attribute.
@@ -105,6 +106,9 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
             Weights of the rows.
         exposure : column of positive numbers, optional
             The model is of y per unit of it, and rows weigh by it.
+        adjust_for : table of shape (n_samples, n_columns), optional
+            Columns from before the sensitive attribute that the model may not use: the models of
+            propensity and outcome see them beside X. Not needed after ``fit``.
         eval_set : tuple (X, y, sensitive_features[, sample_weight[, exposure]])
             Rows to stop early by; a part of the training rows by default.
 
@@ -120,7 +124,8 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
             check_booster(model)
             given = (X, y, sensitive_features, sample_weight, eval_set)
             check_rebalance(model)
-            parts = prepare_booster(model, *given, model.strength_, exposure=exposure)
+            beside = {"exposure": exposure, "adjust_for": adjust_for}
+            parts = prepare_booster(model, *given, model.strength_, **beside)
             train_regressor(model, parts, held_out=eval_set is None)
 
         return refit(self, fit)

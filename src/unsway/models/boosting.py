@@ -211,6 +211,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        adjust_for: Any = None,
         eval_set: tuple[Any, ...] | None = None,
     ) -> Self:
         """Fit on covariates X, labels y and the sensitive attribute.
@@ -225,6 +226,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
             The sensitive attribute, two levels. Not needed after ``fit``.
         sample_weight : column of length n_samples, optional
             Weights of the rows.
+        adjust_for : table of shape (n_samples, n_columns), optional
+            Columns from before the sensitive attribute that the model may not use: the models of
+            propensity and outcome see them beside X. Not needed after ``fit``.
         eval_set : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight)
             Rows to stop early by; a stratified part of the training rows by default.
 
@@ -237,7 +241,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         def fit(model: Self) -> None:
             check_booster(model)
             given = (X, y, sensitive_features, sample_weight, eval_set)
-            train_booster(model, start(model, *prepare_booster(model, *given, model.strength_)))
+            parts = prepare_booster(model, *given, model.strength_, adjust_for=adjust_for)
+            train_booster(model, start(model, *parts))
 
         return refit(self, fit)
 
@@ -327,13 +332,14 @@ def learning_rate(model: Any) -> float:
     return model.engine.default_learning_rate
 
 
-def prepare_booster(model: Any, *given: Any, exposure: Any = None) -> tuple[Part, Part]:
+def prepare_booster(model: Any, *given: Any, **beside: Any) -> tuple[Part, Part]:
     """Check what a booster is fitted on, and fit its criterion with trees of the same engine.
 
-    ``given`` is X, y, the sensitive attribute, weights, eval_set and the strength.
+    ``given`` is X, y, the sensitive attribute, weights, eval_set and the strength; ``beside`` may
+    have the exposure and the columns to adjust for.
     """
     fitting = nuisance_fitting(model)
-    train, validation = prepare(model, *given, exposure=exposure, fitting=fitting)
+    train, validation = prepare(model, *given, **beside, fitting=fitting)
     n_classes = train.rows.outcome.n_classes
     if n_classes:
         outcome = replace(train.rows.outcome, loss=model.engine.class_loss(n_classes))

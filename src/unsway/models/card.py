@@ -129,6 +129,9 @@ def _data(roles: Mapping[str, Any], training: Mapping[str, Any]) -> dict[str, An
         **(several if len(levels) > 2 else {}),
         "weights": roles.get("weights"),
         "exposure": roles.get("exposure"),
+        "adjusted for, and not used by the model": ", ".join(
+            map(str, roles.get("adjusted_for") or ())
+        ),
         "left out": ", ".join(map(str, roles.get("dropped") or ())),
         "rows": training.get("rows"),
         "rows without a sensitive value": training.get("rows_without_sensitive_value"),

@@ -19,6 +19,7 @@ from .wrapping import (
     fit_inner,
     inner_classifier,
     positive_probability,
+    refuse_adjusting,
 )
 
 
@@ -125,11 +126,12 @@ class DirectEffectCorrector(WrappedClassifier):
         """Return the criterion that is used where none is given."""
         return DirectEffect(5, 2, norm="function", basis="spline")
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, *roles: Any, adjust_for: Any = None) -> None:
+        refuse_adjusting(self, adjust_for)
         criterion = corrector_criterion(self)
-        model = inner_classifier(self.estimator, sample_weight)
+        model = inner_classifier(self.estimator, roles[1])
         X = read_table(self, X, reset=True)
-        rows = read_rows(self, X, y, sensitive_features, sample_weight)
+        rows = read_rows(self, X, y, *roles)
         self.strength_ = float(self.strength)
         self.estimator_ = fit_inner(model, X, rows.outcome.as_given(), rows.weights)
         scores = positive_probability(self.estimator_, X)

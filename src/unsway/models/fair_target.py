@@ -84,11 +84,11 @@ class FairTargetClassifier(WrappedClassifier):
         self.strength = strength
         self.groups = groups
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, *roles: Any, adjust_for: Any = None) -> None:
         criterion = fair_target_of(self)
         model = inner_classifier(self.estimator, sample_weight=1)
         X = read_table(self, X, reset=True)
-        rows = read_rows(self, X, y, sensitive_features, sample_weight)
+        rows = read_rows(self, X, y, *roles, adjust_for=adjust_for)
         fitted = fit_for(criterion, self.strength_, rows)
         targets = fitted.objective(rows).at(self.strength_).shifted_target()
         if targets.ndim == 1:

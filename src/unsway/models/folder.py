@@ -71,6 +71,7 @@ class TrainingRoles:
     weights: str | None = None
     dropped: tuple[str, ...] = ()
     exposure: str | None = None
+    adjusted_for: tuple[str, ...] = ()
 
 
 def save_model(
@@ -307,7 +308,10 @@ def _roles_of(model: Any) -> TrainingRoles:
     classes: Any = getattr(model, "classes_", ())
     positive = str(classes[1]) if len(classes) == 2 else None
     name = getattr(model, "sensitive_name_", None)
-    return TrainingRoles(positive=positive, sensitive=name, sensitive_levels=levels)
+    adjusted = getattr(model, "adjusted_for_", ())
+    return TrainingRoles(
+        positive=positive, sensitive=name, sensitive_levels=levels, adjusted_for=adjusted
+    )
 
 
 def _outcome_of(model: Any, roles: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,16 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..grouping import Grouping
-from .logistic import (
-    check_regression,
-    fill_missing,
-    fill_rows,
-    previous_weights,
-    read_covariates,
-    read_numbers,
-    solve,
-    state,
-)
+from .linear_columns import fill_missing, fill_rows, read_covariates, read_numbers
+from .logistic import check_regression, previous_weights, solve, state
 from .regression import (
     balance_of,
     balancing_step,
@@ -162,6 +154,7 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
         sensitive_features: Any = None,
         sample_weight: Any = None,
         exposure: Any = None,
+        adjust_for: Any = None,
     ) -> Self:
         """Fit on covariates X, numbers y and the sensitive attribute.
 
@@ -177,6 +170,9 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
             Weights; 2 is the same as the row twice.
         exposure : column of positive numbers, optional
             The model is of y per unit of it, and rows weigh by it.
+        adjust_for : table of shape (n_samples, n_columns), optional
+            Columns from before the sensitive attribute that the model may not use: the models of
+            propensity and outcome see them beside X. Not needed after ``fit``.
 
         Returns
         -------
@@ -184,7 +180,7 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
             The fitted model.
         """
         given = X, y, sensitive_features, sample_weight, exposure
-        return refit(self, lambda fresh: _fit(fresh, *given))
+        return refit(self, lambda fresh: _fit(fresh, *given, adjust_for))
 
     def margin(self, X: Any) -> Floats:
         """Return the margin of each row: its mean, or the logarithm of it under a log link."""
@@ -211,6 +207,7 @@ def _fit(
     sensitive_features: Any,
     sample_weight: Any,
     exposure: Any,
+    adjust_for: Any,
 ) -> None:
     """Check every input, minimise, and keep what came out in the units of y."""
     loss = number_loss_of(model)
@@ -218,7 +215,8 @@ def _fit(
     rebalanced = check_rebalance(model)
     table, X = X, read_covariates(model, X, sensitive_features)
     roles = y, sensitive_features, sample_weight, exposure
-    rows = read_rows(model, table, *roles, standardise=model.fit_intercept)
+    how = {"adjust_for": adjust_for, "standardise": model.fit_intercept}
+    rows = read_rows(model, table, *roles, **how)
     X = fill_rows(model, X, rows)
     weights = previous_weights(model, X)
     offset = rows.outcome.offset

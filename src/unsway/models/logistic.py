@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.impute import SimpleImputer
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..checks import check_integer, check_number
@@ -21,10 +20,9 @@ from ..core.class_newton import ClassProblem
 from ..core.newton import LinearProblem, NewtonResult
 from ..criteria import choose_strength
 from ..grouping import Grouping
-from ..groups import Groups
 from ..rows import Rows
-from ..tables import holds_text
 from .labels import criterion_of, takes_classes
+from .linear_columns import fill_missing, fill_rows, read_covariates, read_numbers
 from .margins import class_probabilities, likelier_class
 from .plain import to_sklearn
 from .row_fingerprint import share_trained_on
@@ -150,7 +148,13 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
         self.monotonic_cst = monotonic_cst
 
     def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        adjust_for: Any = None,
     ) -> Self:
         """Fit on covariates X, labels y and the sensitive attribute.
 
@@ -164,12 +168,14 @@ class FairLogisticRegression(ClassifierMixin, BaseEstimator):
             The sensitive attribute, two levels. Not needed after ``fit``.
         sample_weight : column of length n_samples, optional
             Weights; 2 is the same as the row twice.
+        adjust_for : table of shape (n_samples, n_columns), optional
+            Columns from before the sensitive attribute that the model may not use: the models of
+            propensity and outcome see them beside X. Not needed after ``fit``.
         """
 
         def fit(model: Self) -> None:
-            problem = state_problem(
-                model, X, y, sensitive_features, sample_weight, strength=strength_of(model)
-            )
+            given = (X, y, sensitive_features, sample_weight, adjust_for)
+            problem = state_problem(model, *given, strength=strength_of(model))
             minimize(model, problem, previous_weights(model, problem.X, _class_count(problem)))
 
         return refit(self, fit)
@@ -242,6 +248,7 @@ def state_problem(
     y: Any,
     sensitive_features: Any,
     sample_weight: Any,
+    adjust_for: Any = None,
     *,
     strength: float | None,
 ) -> Problem:
@@ -251,73 +258,16 @@ def state_problem(
     """
     check_regression(model)
     table, X = X, read_covariates(model, X, sensitive_features)
-    rows = read_rows(model, table, y, sensitive_features, sample_weight)
+    given = table, y, sensitive_features, sample_weight
+    rows = read_rows(model, *given, adjust_for=adjust_for)
     X = fill_rows(model, X, rows)
     previous_weights(model, X, rows.outcome.n_classes)  # raises now if they do not fit X
     return state(model, X, rows, strength=strength)
 
 
-def read_covariates(model: Any, X: Any, sensitive_features: Any) -> Floats:
-    """Return the columns that a linear model weighs, NaN where a value is missing."""
-    if holds_text(X):  # refused below, but for a clearer reason if it is the sensitive column
-        Groups.check(sensitive_features, len(X), groups=model.groups).refuse_in(X)
-    return read_numbers(model, X, reset=True)
-
-
-def fill_rows(model: Any, X: Floats, rows: Rows) -> Floats:
-    """Return the columns of the rows that are used, missing numbers filled in."""
-    X = X if rows.groups.kept is None else X[rows.groups.kept]
-    fit_imputer(model, X)
-    return fill_missing(model, X)
-
-
 def state(model: Any, X: Floats, rows: Rows, *, strength: float | None) -> Problem:
     """Fit the criterion, and state what is to be minimised over the columns X."""
     return problem_of(model, X, rows, lambda: fit_for(criterion_of(model), strength, rows))
-
-
-def read_numbers(model: Any, X: Any, *, reset: bool) -> Floats:
-    """Return a table as floats, NaN where a value is missing, or say what is wrong with it."""
-    X = validate_data(
-        model,
-        X,
-        dtype=np.float64,
-        ensure_all_finite="allow-nan",
-        ensure_min_samples=2 if reset else 1,
-        reset=reset,
-    )
-    return np.asarray(X)
-
-
-def fit_imputer(model: Any, X: Floats) -> None:
-    """Learn what replaces missing values, and name the columns that are then weighed."""
-    model.imputer_ = None
-    model.column_names_ = feature_names(model)
-    if np.isnan(X).any():
-        imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        model.imputer_ = imputer.fit(X)
-        model.column_names_ = imputer.get_feature_names_out(feature_names(model))
-
-
-def fill_missing(model: Any, X: Floats) -> Floats:
-    """Return a table without missing values, and with the indicators of those there were."""
-    if model.imputer_ is not None:
-        return np.asarray(model.imputer_.transform(X))
-    missing = np.isnan(X).sum(axis=0)
-    if missing.any():
-        column = int(np.argmax(missing > 0))
-        raise ValueError(
-            f"X contains NaN: {feature_names(model)[column]!r} has {missing[column]} missing "
-            "values, and no column had any in fit. Fill them in first, or fit on a table with "
-            "missing values"
-        )
-    return X
-
-
-def feature_names(model: Any) -> NDArray[Any]:
-    """Return the names of the columns of X, made up if it was an array."""
-    names = [f"column {position}" for position in range(model.n_features_in_)]
-    return np.asarray(getattr(model, "feature_names_in_", names), dtype=object)
 
 
 def previous_weights(model: Any, X: Floats, n_classes: int = 0) -> Floats | None:

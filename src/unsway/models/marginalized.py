@@ -21,6 +21,7 @@ from .wrapping import (
     class_scores,
     fit_inner,
     inner_classifier,
+    refuse_adjusting,
     with_sensitive_column,
 )
 
@@ -105,12 +106,13 @@ class MarginalizedClassifier(WrappedClassifier):
         self.learner = learner
         self.groups = groups
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, *roles: Any, adjust_for: Any = None) -> None:
+        refuse_adjusting(self, adjust_for)
         check_choice(self.learner, "learner", LEARNERS)
         stated = check_pair(self.weights)
-        model = inner_classifier(self.estimator, sample_weight)
+        model = inner_classifier(self.estimator, roles[1])
         X = read_table(self, X, reset=True)
-        rows = read_rows(self, X, y, sensitive_features, sample_weight)
+        rows = read_rows(self, X, y, *roles)
         fit_levels(self, model, rows, stated)
 
     def fair_score(self, X: Any) -> Floats:

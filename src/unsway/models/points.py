@@ -13,7 +13,8 @@ from .._typing import Floats
 from ..checks import check_choice, check_number
 from ..frames import Tabular, plain
 from .features import align, fill_numbers, one_hot, one_hot_columns
-from .logistic import FairLogisticRegression, fill_missing, read_numbers
+from .linear_columns import fill_missing, read_numbers
+from .logistic import FairLogisticRegression
 from .saved_model import SavedModel
 
 

@@ -14,7 +14,8 @@ from ..checks import check_choice, check_integer
 from ..frames import Tabular, plain
 from ..tables import EngineTable
 from .features import align, fill_numbers, one_hot, one_hot_columns
-from .logistic import FairLogisticRegression, fill_missing, read_numbers
+from .linear_columns import fill_missing, read_numbers
+from .logistic import FairLogisticRegression
 from .saved_model import BOOSTERS, SavedModel
 from .training import read_table
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -26,11 +24,12 @@ from ..criteria import (
 )
 from ..effects import HERE, Fitting
 from ..effects.nuisance import check_rows_of_levels
-from ..outcome import Outcome, number_loss
+from ..outcome import number_loss
 from ..rows import Rows
-from ..tables import EngineTable, check_table, row_count, take
+from ..tables import EngineTable, check_table, columns, take
 from .held_out import after_hold_out, hold_out_rows
 from .labels import check_classes_here, criterion_of, label_reader
+from .other_rows import check_other_rows, outcome_reader
 from .row_fingerprint import RowFingerprint
 
 if TYPE_CHECKING:
@@ -120,6 +119,11 @@ def fit_for(criterion: Any, strength: float | None, rows: Rows, *, fitting: Fitt
         if hasattr(criterion, "check_settings"):
             criterion.check_settings()
         criterion = Plain()
+    if rows.adjust_for is not None and isinstance(criterion, GroupCriterion):
+        raise ValueError(
+            "adjust_for informs models of propensity and outcome, and "
+            f"{type(criterion).__name__} has none; use FairTarget()"
+        )
     taught = rows_with_levels(rows)
     if isinstance(criterion, FittedCriterion) or taught is None:
         return fit_criterion(criterion, rows, fitting=fitting)
@@ -166,6 +170,7 @@ def read_rows(
     sample_weight: Any,
     exposure: Any = None,
     *,
+    adjust_for: Any = None,
     standardise: bool = True,
 ) -> Rows:
     """Check what an estimator is fitted on, and note on it what tells the rows again.
@@ -173,7 +178,8 @@ def read_rows(
     See `check_rows`.
     """
     given = X, y, sensitive_features, sample_weight, exposure
-    rows = check_rows(model, *given, standardise=standardise)
+    how = {"adjust_for": adjust_for, "standardise": standardise}
+    rows = check_rows(model, *given, **how)
     model.training_rows_ = RowFingerprint.of(rows.X)
     return rows
 
@@ -186,6 +192,7 @@ def check_rows(
     sample_weight: Any,
     exposure: Any = None,
     *,
+    adjust_for: Any = None,
     standardise: bool = True,
 ) -> Rows:
     """Check what an estimator is fitted on, and note on it what the classes and levels are.
@@ -199,9 +206,11 @@ def check_rows(
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
         groups=model.groups,
-        read_outcome=label_reader(model) if loss is None else _reader(loss, exposure),
+        adjust_for=adjust_for,
+        read_outcome=label_reader(model) if loss is None else outcome_reader(loss, exposure),
     )
     warn_of_other_attributes(rows.X, rows.groups.name)
+    model.adjusted_for_ = () if adjust_for is None else _check_adjusted(model, rows)
     if rows.outcome.n_classes:
         check_classes_here(model)
     if not rows.groups.two:
@@ -223,12 +232,15 @@ def in_training_units(rows: Rows, model: Any) -> Rows:
     return replace(rows, outcome=rows.outcome.standardised(rows.weights))
 
 
-def _reader(
-    loss: Loss | None, exposure: Any, *, several: bool = False
-) -> Callable[[Any, int], Outcome]:
-    if loss is None:
-        return partial(Outcome.labels, several=several)
-    return partial(Outcome.numbers, loss=loss, exposure=exposure)
+def _check_adjusted(model: Any, rows: Rows) -> tuple[str, ...]:
+    """Return the names of the columns adjusted for, or say why nothing can be."""
+    criterion = criterion_of(model)
+    if isinstance(criterion, FittedCriterion):
+        raise ValueError(
+            "adjust_for informs the criterion, and this one is fitted: fit it on X with these "
+            "columns, or hand in one that is not fitted"
+        )
+    return tuple(column.name for column in columns(take(rows.adjust_for, slice(1))))
 
 
 def prepare(
@@ -241,6 +253,7 @@ def prepare(
     strength: float | None,
     *,
     exposure: Any = None,
+    adjust_for: Any = None,
     fitting: Fitting = HERE,
 ) -> tuple[Part, Part]:
     """Check every input, fit the criterion, and return what to train on and what to stop by.
@@ -251,7 +264,13 @@ def prepare(
     means.
     """
     table = read_table(model, X, reset=True)
-    rows = check_rows(model, table, y, sensitive_features, sample_weight, exposure)
+    given = table, y, sensitive_features, sample_weight, exposure
+    rows = check_rows(model, *given, adjust_for=adjust_for)
+    if adjust_for is not None and eval_set is not None:
+        raise ValueError(
+            "eval_set has no columns to adjust for; leave it out, and a part of the rows is held "
+            "out in its place"
+        )
     model.table_ = EngineTable.of(rows.X)
     order, whole = fitting.order(rows, model.table_.code(rows.X))
     model.training_rows_ = RowFingerprint.of(rows.X if whole.layout.levels else whole)
@@ -276,7 +295,8 @@ def prepare(
         show(fitting, train, coded)
         with after_hold_out(0 if held is None else len(held) / len(rows)):
             fitted = fit_for(criterion, strength, train, fitting=fitting)
-        beside = fitted.at(other_coded) if reads_coded(fitted) else fitted.at(other.X)
+        coded_alike = other.adjust_for is None and reads_coded(fitted)
+        beside = fitted.at(other_coded if coded_alike else other.observed)
     return Part(train.with_table(coded), fitted), Part(other.with_table(other_coded), beside)
 
 
@@ -322,59 +342,8 @@ def fit_held_out(
     if fitted.row_values is None:
         return fitted
     values = np.empty((len(rows), *fitted.row_values.shape[1:]))
-    values[train], values[held] = fitted.row_values, fitted.predict(take(rows.X, held))
+    values[train], values[held] = fitted.row_values, fitted.predict(take(rows.observed, held))
     return fitted.with_values(values)
-
-
-def check_other_rows(
-    given: Any, name: str, rows: Rows, *, read: Callable[[Any], Any] = check_table
-) -> Rows:
-    """Return the rows of a tuple such as ``eval_set``, with the classes and levels of the others.
-
-    ``read`` checks their table.
-    """
-    labels = rows.outcome.classes is not None
-    if not isinstance(given, tuple) or len(given) not in ((3, 4) if labels else (3, 4, 5)):
-        raise TypeError(
-            f"{name} must be a tuple (X, y, sensitive_features), with sample_weight as an optional "
-            f"fourth{'' if labels else ' and exposure as an optional fifth'}"
-        )
-    exposure = given[4] if len(given) == 5 else None
-    with inside(name):
-        table = read(given[0])
-        other = Rows.check(
-            table,
-            given[1],
-            sensitive_features=rows.groups.like(given[2], row_count(table)),
-            sample_weight=given[3] if len(given) > 3 else None,
-            read_outcome=_reader(
-                None if labels else rows.outcome.loss,
-                exposure,
-                several=bool(rows.outcome.n_classes),
-            ),
-        )
-    if not labels:
-        units = rows.outcome.origin, rows.outcome.unit
-        other = replace(other, outcome=other.outcome.in_units(*units))
-    for kind, ours, known in (
-        ("label", other.outcome.classes, rows.outcome.classes),
-        ("sensitive level", np.array(other.groups.levels), np.array(rows.groups.levels)),
-    ):
-        if ours is not None and not np.array_equal(np.asarray(ours), np.asarray(known)):
-            if rows.outcome.n_classes and kind == "label" and set(ours) < set(np.asarray(known)):
-                lacking = [each for each in np.asarray(known).tolist() if each not in ours]
-                raise ValueError(f"{name} has no row of the {kind} {lacking[0]!r}")
-            raise ValueError(f"{name} has a {kind} that the training rows have not")
-    return other
-
-
-@contextmanager
-def inside(name: str) -> Iterator[None]:
-    """Let every refusal of what a user handed in say under which name it was."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"in {name}: {error}") from None
 
 
 def drive(

@@ -27,7 +27,14 @@ from .regression import (
 )
 from .summary import summary
 from .training import fit_for, number_loss_of, read_rows, read_table, refit
-from .wrapping import allows_missing, check_inner, fit_inner, fit_trees, known_columns
+from .wrapping import (
+    allows_missing,
+    check_inner,
+    fit_inner,
+    fit_trees,
+    known_columns,
+    refuse_adjusting,
+)
 
 
 class TableBoostingRegressor(RegressorMixin, BaseEstimator):
@@ -80,6 +87,7 @@ class WrappedRegressor(RegressorMixin, BaseEstimator, ABC):
         sensitive_features: Any = None,
         sample_weight: Any = None,
         exposure: Any = None,
+        adjust_for: Any = None,
     ) -> Self:
         """Fit on covariates X, numbers y and the sensitive attribute.
 
@@ -95,6 +103,9 @@ class WrappedRegressor(RegressorMixin, BaseEstimator, ABC):
             Weights of the rows.
         exposure : column of positive numbers, optional
             The model is of y per unit of it, and rows weigh by it.
+        adjust_for : table of shape (n_samples, n_columns), optional
+            Columns from before the sensitive attribute that the model may not use: the models of
+            propensity and outcome see them beside X. Not needed after ``fit``.
 
         Returns
         -------
@@ -106,7 +117,8 @@ class WrappedRegressor(RegressorMixin, BaseEstimator, ABC):
         def fit(fresh: Self) -> None:
             loss = number_loss_of(fresh)
             weighted = sample_weight if exposure is None else exposure
-            rows = fresh._fit(inner_regressor(fresh.estimator, loss, weighted), *given)
+            model = inner_regressor(fresh.estimator, loss, weighted)
+            rows = fresh._fit(model, *given, adjust_for=adjust_for)
             fresh.balance_ = None
             if check_rebalance(fresh):
                 outcome = replace(rows.outcome, values=rows.outcome.as_given(), origin=0, unit=1)
@@ -118,7 +130,7 @@ class WrappedRegressor(RegressorMixin, BaseEstimator, ABC):
     summary = summary
 
     @abstractmethod
-    def _fit(self, model: Any, *given: Any) -> Rows:
+    def _fit(self, model: Any, *given: Any, adjust_for: Any = None) -> Rows:
         """Check X, y, z, weights and exposure, fit, and return the rows."""
 
     @abstractmethod
@@ -217,11 +229,12 @@ class FairTargetRegressor(WrappedRegressor):
         self.rebalance = rebalance
         self.groups = groups
 
-    def _fit(self, model: Any, *given: Any) -> Rows:
+    def _fit(self, model: Any, *given: Any, adjust_for: Any = None) -> Rows:
         criterion = _multiplied(fair_target_of(self), number_loss_of(self))
         check_rebalance(self)
         X = read_table(self, given[0], reset=True)
-        rows = read_rows(self, X, *given[1:], standardise=self.strength_ > 0)
+        how = {"adjust_for": adjust_for, "standardise": self.strength_ > 0}
+        rows = read_rows(self, X, *given[1:], **how)
         objective = fit_for(criterion, self.strength_, rows).objective(rows)
         targets = replace(rows.outcome, values=objective.at(self.strength_).shifted_target())
         self.estimator_ = fit_inner(model, X, targets.as_given(), rows.weights)
@@ -305,7 +318,8 @@ class MarginalizedRegressor(WrappedRegressor):
         self.rebalance = rebalance
         self.groups = groups
 
-    def _fit(self, model: Any, *given: Any) -> Rows:
+    def _fit(self, model: Any, *given: Any, adjust_for: Any = None) -> Rows:
+        refuse_adjusting(self, adjust_for)
         check_choice(self.learner, "learner", LEARNERS)
         stated = check_pair(self.weights)
         check_rebalance(self)

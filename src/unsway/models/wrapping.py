@@ -92,7 +92,13 @@ class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
     classes_: NDArray[Any]
 
     def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        adjust_for: Any = None,
     ) -> Self:
         """Fit on covariates X, labels y and the sensitive attribute.
 
@@ -106,16 +112,20 @@ class WrappedClassifier(ClassifierMixin, BaseEstimator, ABC):
             The sensitive attribute, two levels. Not needed after ``fit``.
         sample_weight : column of length n_samples, optional
             Weights of the rows.
+        adjust_for : table of shape (n_samples, n_columns), optional
+            Columns from before the sensitive attribute that the model may not use: the models of
+            propensity and outcome see them beside X. Not needed after ``fit``.
 
         Returns
         -------
         self
             The fitted classifier.
         """
-        return refit(self, lambda fresh: fresh._fit(X, y, sensitive_features, sample_weight))
+        given = X, y, sensitive_features, sample_weight
+        return refit(self, lambda fresh: fresh._fit(*given, adjust_for=adjust_for))
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, *roles: Any, adjust_for: Any = None) -> None:
         """Check and fit."""
 
     share_trained_on = share_trained_on
@@ -239,3 +249,12 @@ def _takes_weights(estimator: Any) -> bool:
     parameters = signature(_last_step(estimator).fit).parameters
     passes_on = any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
     return passes_on or "sample_weight" in parameters
+
+
+def refuse_adjusting(model: Any, adjust_for: Any) -> None:
+    """Raise if an estimator without models of propensity and outcome is to adjust for columns."""
+    if adjust_for is not None:
+        raise ValueError(
+            f"{type(model).__name__} has no models that adjust_for would inform; use "
+            "FairTargetClassifier or FairTargetRegressor"
+        )

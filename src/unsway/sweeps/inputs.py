@@ -24,8 +24,8 @@ from ..models.corrected import DirectEffectCorrector, corrector_criterion
 from ..models.folder import MODEL_FILES, versions_of
 from ..models.held_out import hold_out_rows
 from ..models.labels import criterion_of
+from ..models.other_rows import check_other_rows
 from ..models.training import (
-    check_other_rows,
     fit_held_out,
     in_training_units,
     loss_of,

@@ -145,6 +145,7 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        adjust_for: Any = None,
         eval_set: tuple[Any, ...] | None = None,
     ) -> Self:
         """Fit on covariates X, labels y and the sensitive attribute.
@@ -160,7 +161,7 @@ class FairTorchClassifier(ClassifierMixin, BaseEstimator):
         def fit(model: Self) -> None:
             check_network(model)
             given = (X, y, sensitive_features, sample_weight, eval_set)
-            train_network(model, *prepare(model, *given, model.strength_))
+            train_network(model, *prepare(model, *given, model.strength_, adjust_for=adjust_for))
 
         return refit(self, fit)
 

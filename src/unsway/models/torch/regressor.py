@@ -137,6 +137,7 @@ class FairTorchRegressor(RegressorMixin, BaseEstimator):
         sensitive_features: Any = None,
         sample_weight: Any = None,
         exposure: Any = None,
+        adjust_for: Any = None,
         eval_set: tuple[Any, ...] | None = None,
     ) -> Self:
         """Fit on covariates X, numbers y and the sensitive attribute.
@@ -154,9 +155,8 @@ class FairTorchRegressor(RegressorMixin, BaseEstimator):
             check_network(model)
             given = (X, y, sensitive_features, sample_weight, eval_set)
             rebalanced = check_rebalance(model)
-            parts = train_network(
-                model, *prepare(model, *given, model.strength_, exposure=exposure)
-            )
+            beside = {"exposure": exposure, "adjust_for": adjust_for}
+            parts = train_network(model, *prepare(model, *given, model.strength_, **beside))
             _bring_to_units(model, parts if eval_set is None else parts[:1], rebalanced=rebalanced)
 
         return refit(self, fit)
