@@ -164,6 +164,15 @@ def test_derivatives_and_losses_of_numbers_are_the_hosts(device, loss, weighted)
     assert_close([losses.utility, losses.penalty], [expected.utility, expected.penalty], 1e-5)
 
 
+def test_losses_against_another_objective_are_those_of_it_at_a_margin_of_the_host(device):
+    people = make_people(2_000, seed=3)
+    first, other = (shifted(people, 0.0, weights) for weights in (None, people.weights))
+    losses, _ = CudaLosses(first, HostDevice()).against(other)(people.margin)
+    expected = other.losses(people.margin)
+    assert_close([losses.utility, losses.penalty], [expected.utility, expected.penalty], 1e-5)
+    assert abs(losses.utility - first.losses(people.margin).utility) > 1e-3
+
+
 @each_curvature
 def test_derivatives_are_finite_in_the_far_tails(device, curvature):
     people = make_people(60, seed=5)
