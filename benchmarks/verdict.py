@@ -85,18 +85,20 @@ class Records:
         self.codes: set[str] = set()
 
     def read(self, folder: Path) -> None:
-        """Add the records of a folder; those of other columns are refused."""
+        """Add the records of a folder; columns added since are NaN, other ones are refused."""
         for kind in KINDS:
             path = folder / f"{kind.name}.npz"
             if not path.exists():
                 continue
             with np.load(path) as file:
                 columns = tuple(file["columns"].tolist())
-                if columns != COLUMNS:
+                if columns != COLUMNS[: len(columns)]:
                     raise SystemExit(f"{path} has other columns; measure again in another folder")
                 self.codes.add(str(file["code"]))
                 keys = zip(file["world"].tolist(), file["draw"].tolist(), strict=True)
-                self.known[kind.name].update(zip(keys, file["values"], strict=True))
+                more = ((0, 0), (0, len(COLUMNS) - len(columns)))
+                values = np.pad(file["values"], more, constant_values=np.nan)
+                self.known[kind.name].update(zip(keys, values, strict=True))
 
     def add(self, task: Task, values: Floats) -> None:
         """Add the draws of a task."""
