@@ -382,6 +382,33 @@ def test_each_part_of_a_gap_begins_where_the_one_above_ends(audit_page):
     assert sides <= {"left"}
 
 
+def with_parts(point):
+    """Return the point with the parts of the gap of its scores on each part of the rows."""
+    sizes = {"explained": 0.15, "sharpness": -0.03, "passed_on": 0.1 - 0.1 * point.strength,
+             "z_itself": 0.01, "rest": 0.02}  # fmt: skip
+    ends = {f"gap_{name}_{end}": size for name, size in sizes.items() for end in ("low", "high")}
+    more = {**ends, **{f"gap_{name}": size for name, size in sizes.items()}}
+    parts = {name: {**figures, **more} for name, figures in point.parts.items()}
+    return replace(point, parts=parts)
+
+
+def test_a_frontier_splits_the_gap_in_the_parts_that_an_audit_does(audit_page, tmp_path):
+    found = make_frontier()
+    found = replace(found, points=tuple(map(with_parts, found.points)))
+    _, text, data = read(write_frontier_report(found, tmp_path / "frontier.html"))
+    audit_rows, rows = (rows_of(each["charts"]["decomposition"]) for each in (audit_page[2], data))
+    at_first = [row for row in rows if row["position"] == 0]
+    assert [row["part"] for row in at_first] == [row["part"] for row in audit_rows]
+    assert at_first[-1]["end"] == pytest.approx(0.25)
+    last = [row for row in rows if row["position"] == 4]
+    assert last[2]["label"] == "+0.5"
+    assert "split in two" not in text
+
+
+def test_a_frontier_without_the_parts_splits_the_gap_in_two(frontier_page):
+    assert "The gap between the groups, split in two" in frontier_page[1]
+
+
 def test_accuracy_is_drawn_with_its_interval(frontier_page):
     _, _, data = frontier_page
     row = rows_of(data["charts"]["tradeoff"])[1]

@@ -145,7 +145,7 @@ def waterfall(rows: Rows, start: int | None = None, *, units: Units = POINTS) ->
         y=alt.Y("part:N", sort=None, title=None, axis=_names(split=True)),
         tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()],
     )
-    room = 0.22 if units == POINTS else 0.35  # for the labels, which are longer
+    room = 0.28 if units == POINTS else 0.35  # for the labels, which are longer
     reach = _reach(rows, ("begin", "end"), zero=True, margin=room)
     kinds = _unique(rows, "kind")
     colour = _colour("kind", kinds, [KINDS[kind] for kind in kinds])
@@ -256,7 +256,7 @@ def balance(rows: Rows, limit: float) -> dict[str, Any]:
     scale = alt.Scale(domain=_reach(rows, ("size",), zero=True), nice=False)
     base = _chart().mark_point(size=60, filled=True, opacity=1)
     marks = base.encode(
-        x=alt.X("size:Q", title="absolute standardised difference", scale=scale),
+        x=alt.X("size:Q", title="standardised difference", scale=scale),
         y=alt.Y("column:N", sort=None, title=None, axis=_names(grid=True)),
         tooltip=["column:N", "weighting:N", *_decimals(3, "size")],
         **_look("weighting", _unique(rows, "weighting"), (TWO, ONE, THREE, FOUR)),
@@ -321,7 +321,7 @@ def _names(grid: bool = False, split: bool = False) -> Any:
 
 def _legend(names: Sequence[str]) -> Any:
     """Return a legend above the chart: one line where a phone has room for it, else a list."""
-    one_line = sum(map(len, names)) + 4 * len(names) <= 36
+    one_line = sum(map(len, names)) + 4 * len(names) <= 30
     short = max(map(len, names), default=0) <= 12
     return alt.Legend(title=None, orient="top", columns=0 if one_line else 2 if short else 1)
 

@@ -75,7 +75,7 @@ def appendix(audit: AuditFacts) -> Iterator[Section]:
     """Yield the coefficients of the surrogate, which few readers need."""
     tables = list(_surrogate(audit))
     if tables:
-        lead = "The regression that the penalty `DirectEffect` uses; no decision rests on it."
+        lead = "The regression that the penalty DirectEffect uses; no decision rests on it."
         yield Section("appendix", "Appendix: surrogate coefficients", lead, tables)
 
 
@@ -89,7 +89,9 @@ def sweep_effects(views: Views[PointFacts]) -> Section:
     )
     forest = _forest(first, "their", table, " No strength changes them.")
     through = units.signed(first.effect("explained")["estimate"])
-    blocks = [_decomposition(views, through), forest]
+    whole = all(view.metric(f"gap_{name}")["estimate"] is not None
+                for view in views.each for name in PARTS)  # fmt: skip
+    blocks = [_parts_by_view(views) if whole else _decomposition(views, through), forest]
     return _section(first, "the sensitive attribute itself does", blocks)
 
 
@@ -108,31 +110,69 @@ def _section(first: View, itself: str, blocks: Sequence[Block]) -> Section:
 def _parts(audit: AuditFacts) -> Chart:
     """Draw where the gap of the scores comes from."""
     found = audit.causal["parts"]
-    low, high = audit.groups
-    whole = found["explained"]["estimate"] + found["left"]["estimate"]
-    units = audit.units
-    write, scores = units.signed, units.scores
-    names = {name: label.replace("scores", scores) for name, (label, _) in PARTS.items()}
-    signed = [(names[name], PARTS[name][1], found[name]["estimate"]) for name in PARTS]
-    whole_bar = _bar(f"gap, of the {scores}", charts.WHOLE, 0.0, whole, units)
-    rows = [*_falling(signed, units), whole_bar]
-    lines = [(names[name].replace(",", ""), estimate(found[name], write)) for name in PARTS]
     direct = {**found["direct"], **dict(list(audit.decision.direct.items())[:4])}
-    lines += [("direct: the last three", estimate(direct, write))]
-    lines += [(f"gap of the {scores}", write(whole))]
+    table = Table(
+        _PARTS_TITLE.format(units=audit.units),
+        ("part", "size (interval)"),
+        _part_lines(found, direct, audit.units),
+    )
+    bars = charts.waterfall(_part_bars(found, audit.units), units=audit.units)
+    return _parts_chart(audit, bars, table)
+
+
+def _parts_by_view(views: Views[PointFacts]) -> Chart:
+    """Draw where the gap of the scores comes from, at the slider's strength."""
+    units = views.first.units
+
+    def found(point: PointFacts) -> dict[str, Mapping[str, Any]]:
+        return {name: point.metric(f"gap_{name}") for name in PARTS}
+
+    bars = views.rows(lambda point: iter(_part_bars(found(point), units)))
+    table = views.table(
+        _PARTS_TITLE.format(units=units),
+        ("part", "size (interval)"),
+        lambda point: _part_lines(found(point), point.direct, units),
+    )
+    return _parts_chart(views.first, charts.waterfall(bars, views.position, units=units), table)
+
+
+_PARTS_TITLE = "Parts of the gap on the scale of the {units.outcome}, in {units.long_name}"
+
+
+def _parts_chart(view: View, bars: dict[str, Any], table: Table) -> Chart:
+    low, high = view.groups
     return Chart(
         "decomposition",
-        f"Where the gap of the {scores} comes from, {high} minus {low}",
+        f"Where the gap of the {view.units.scores} comes from, {high} minus {low}",
         "Bars one below the other, each beginning where the one above ends: what the covariates "
         "explain, what the sharpness of the scores adds or takes away, what columns that stand for "
         "the group pass on, what the attribute itself adds, and the rest; the last bar is the gap.",
-        charts.waterfall(rows, units=units),
-        Table(
-            f"Parts of the gap on the scale of the {units.outcome}, in {units.long_name}",
-            ("part", "size (interval)"),
-            lines,
-        ),
+        bars,
+        table,
     )
+
+
+def _part_bars(found: Mapping[str, Mapping[str, Any]], units: Units) -> list[dict[str, Any]]:
+    """Return the parts as bars, and the whole gap below them."""
+    sizes = {name: found[name]["estimate"] for name in PARTS}
+    names = {name: label.replace("scores", units.scores) for name, (label, _) in PARTS.items()}
+    whole = f"gap, of the {units.scores}"
+    return [
+        *_falling([(names[name], PARTS[name][1], size) for name, size in sizes.items()], units),
+        _bar(whole, charts.WHOLE, 0.0, sum(sizes.values()), units),
+    ]
+
+
+def _part_lines(
+    found: Mapping[str, Mapping[str, Any]], direct: Mapping[str, Any], units: Units
+) -> list[tuple[str, ...]]:
+    """Return the parts as lines of a table, with the direct effect and the whole gap."""
+    names = {name: label.replace("scores", units.scores) for name, (label, _) in PARTS.items()}
+    return [
+        *((names[name].replace(",", ""), estimate(found[name], units.signed)) for name in PARTS),
+        ("direct: the last three", estimate(direct, units.signed)),
+        (f"gap of the {units.scores}", units.signed(sum(found[n]["estimate"] for n in PARTS))),
+    ]
 
 
 def _decomposition(views: AnyViews, through: str) -> Chart:

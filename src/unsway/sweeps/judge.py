@@ -44,11 +44,16 @@ class Judge:
         return self.effects.direct_effect_left(spread)
 
     def measures(self, scores: Floats) -> dict[str, float]:
-        """Return the direct effect left, the one in the scores, and what is passed on, by name."""
+        """Return the direct effect left, the one in the scores, and what is passed on, by name.
+
+        With the second go the parts of the scores' gap, such as "gap_explained".
+        """
         found = named_numbers("direct_effect_left", self.left(scores))
         parts = self.parts(scores)
         if parts is not None:
             found |= named_numbers("direct_effect", parts.direct)
+            for name, each in parts.estimates().items():
+                found |= named_numbers(f"gap_{name}", each)
         if parts is not None and parts.pass_through is not None:
             found |= named_numbers("pass_through", parts.pass_through)
         return found
