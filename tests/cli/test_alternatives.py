@@ -1,6 +1,9 @@
 """``unsway alternatives``: a search from a file to a page, continued and refused."""
 
 import json
+import subprocess
+import sys
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -64,3 +67,29 @@ def test_a_column_that_is_not_there_is_named(table, tmp_path):
     done = run(table, tmp_path / "out", "--without", "nine")
     assert isinstance(done.exception, ValueError)
     assert "--without: there is no column 'nine'" in str(done.exception)
+
+
+@pytest.mark.slow
+def test_a_killed_search_keeps_every_finished_candidate(table, tmp_path):
+    output = tmp_path / "out"
+    words = ["alternatives", table, "--target", "hired", "--sensitive", "sex=m&n", "-o", output]
+    words += ["--engine", "logistic", "--max-utility-loss", "0.1", "--candidates", "12"]
+    command = [sys.executable, "-c", "from unsway.cli import main; main()", *map(str, words)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 300
+        while len(list(output.glob("models/*/row.json"))) < 3 and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.kill()
+    assert process.returncode != 0
+    times = {path: path.stat().st_mtime_ns for path in output.glob("models/*/*")}
+    done = run(table, output, "--candidates", 12, "--quiet")
+    assert done.exit_code == 0, done.output
+    assert {path: path.stat().st_mtime_ns for path in times} == times  # none is trained again
+    whole = run(table, tmp_path / "whole", "--candidates", 12, "--quiet")
+    assert whole.exit_code == 0, whole.output
+    one, other = (
+        json.loads((folder / "alternatives.json").read_text("utf-8"))["candidates"]
+        for folder in (output, tmp_path / "whole")
+    )
+    assert [{**each, "seconds": 0} for each in one] == [{**each, "seconds": 0} for each in other]

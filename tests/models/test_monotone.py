@@ -5,6 +5,7 @@ import pytest
 
 from unsway import (
     FairLGBMClassifier,
+    FairLinearRegressor,
     FairLogisticRegression,
     FairXGBClassifier,
     make_synthetic,
@@ -101,3 +102,17 @@ def test_bad_signs_are_refused(data, signs, message):
     X, y, z = data
     with pytest.raises(ValueError, match=message):
         FairLogisticRegression(monotonic_cst=signs).fit(X, y, sensitive_features=z)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_a_linear_model_of_numbers_has_the_best_of_all_allowed_coefficients(data, loss):
+    X, _, z = data
+    rng = np.random.default_rng(1)
+    y = rng.poisson(np.exp(-0.5 * X[:, 0] - 0.5 * X[:, 1])).astype(float)
+    given = {"strength": 0, "loss": loss, "tol": 1e-9}
+    model = FairLinearRegressor(monotonic_cst=SIGNS, **given).fit(X, y, sensitive_features=z)
+    without = FairLinearRegressor(**given).fit(X[:, 1:], y, sensitive_features=z)
+    assert model.coef_[0] == 0  # the labels fall in it, and it may not
+    assert model.coef_[1:] == pytest.approx(without.coef_, abs=1e-6)
+    fair = FairLinearRegressor(loss=loss, monotonic_cst=SIGNS).fit(X, y, sensitive_features=z)
+    assert fair.coef_[0] >= 0 >= fair.coef_[1]

@@ -1,7 +1,12 @@
-"""The installed Chromium, driven by Playwright: pages, and what they log and ask for."""
+"""The installed Chromium, driven by Playwright: pages, what they log and ask for, and axe-core."""
 
+import os
 import shutil
+import subprocess
+import tarfile
 from pathlib import Path
+
+import pytest
 
 
 def find_chromium():
@@ -63,3 +68,30 @@ class Sheet:
     def close(self):
         """Close the page."""
         self._context.close()
+
+
+def axe_script(folder):
+    """Return axe-core's script, from AXE_CORE or by npm in an empty folder; skip without it."""
+    given = os.environ.get("AXE_CORE")
+    if given:
+        return Path(given).read_text("utf-8")
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed, which fetches axe-core")
+    try:
+        subprocess.run(
+            ["npm", "pack", "axe-core"], cwd=folder, check=True, capture_output=True, timeout=60
+        )
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        pytest.skip("npm cannot fetch axe-core here")
+    with tarfile.open(next(folder.glob("axe-core-*.tgz"))) as archive:
+        return archive.extractfile("package/axe.min.js").read().decode()
+
+
+def serious_findings(page, axe):
+    """Return what axe-core finds that is serious or critical: rule, impact, and the element."""
+    page.evaluate(f"{axe}; 0")
+    found = page.evaluate(
+        "axe.run(document).then(result => result.violations.map("
+        "each => [each.id, each.impact, each.nodes[0].html.slice(0, 200)]))"
+    )
+    return [each for each in found if each[1] in ("serious", "critical")]

@@ -2,15 +2,10 @@
 
 import copy
 import functools
-import os
-import shutil
-import subprocess
-import tarfile
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from report.chromium import Sheet
+from report.chromium import Sheet, axe_script, serious_findings
 from report.conftest import HOSTILE, make_frontier
 from report.test_reports import read
 from sklearn.linear_model import LogisticRegression
@@ -294,21 +289,7 @@ def test_the_demos_report_opens_in_silence_at_the_chosen_strength(open_file, tmp
 
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory):
-    """Return axe-core's script, from AXE_CORE or by npm."""
-    given = os.environ.get("AXE_CORE")
-    if given:
-        return Path(given).read_text("utf-8")
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed, which fetches axe-core")
-    folder = tmp_path_factory.mktemp("axe")
-    try:
-        subprocess.run(
-            ["npm", "pack", "axe-core"], cwd=folder, check=True, capture_output=True, timeout=60
-        )
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-        pytest.skip("npm cannot fetch axe-core here")
-    with tarfile.open(next(folder.glob("axe-core-*.tgz"))) as archive:
-        return archive.extractfile("package/axe.min.js").read().decode()
+    return axe_script(tmp_path_factory.mktemp("axe"))
 
 
 @slow
@@ -317,9 +298,4 @@ def axe(tmp_path_factory):
 def test_axe_finds_nothing_serious(look, axe, name, view):
     page = look(name, **VIEWS[view]).page
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-    page.evaluate(f"{axe}; 0")
-    found = page.evaluate(
-        "axe.run(document).then(result => result.violations.map("
-        "each => [each.id, each.impact, each.nodes[0].html.slice(0, 200)]))"
-    )
-    assert [each for each in found if each[1] in ("serious", "critical")] == []
+    assert serious_findings(page, axe) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from report.chromium import Sheet, find_chromium
+from report.chromium import Sheet, axe_script, find_chromium, serious_findings
 
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
 PAGES = [
@@ -46,6 +46,20 @@ def test_a_page_asks_the_network_for_nothing_and_fits_its_window(browser, name, 
     assert [url for url in sheet.requests() if not url.startswith("file:")] == []
     assert sheet.complaints() == []
     assert sheet.overflow() == 0
+    sheet.close()
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    return axe_script(tmp_path_factory.mktemp("axe"))
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(browser, axe, name, width, dark):
+    sheet = Sheet(browser, SITE / name, width=width, dark=dark)
+    sheet.page.wait_for_load_state("networkidle")
+    assert serious_findings(sheet.page, axe) == []
     sheet.close()
 
 

@@ -49,6 +49,16 @@ def test_the_winner_is_the_best_allowed_candidate_on_validation_rows(found):
     assert found.winner.value("adverse_impact_ratio") > found.champion.value("adverse_impact_ratio")
 
 
+def test_a_search_on_pass_through_chooses_the_least_of_those_allowed(people):
+    found = search(people, axis="pass_through", effects=True)
+    least = found.champion.value("auc") - 0.1
+    allowed = [each for each in found.candidates if each.value("auc") >= least]
+    shares = [abs(each.value("pass_through")) for each in allowed]
+    assert np.isfinite(shares).all()
+    assert abs(found.winner.value("pass_through")) == min(shares)
+    assert min(shares) < abs(found.champion.value("pass_through"))
+
+
 def test_candidates_are_the_draws_of_the_stated_distribution(found):
     space = Space(**{**found.space, "engines": tuple(found.space["engines"]),
                      "features": tuple(found.space["features"])})  # fmt: skip

@@ -72,6 +72,8 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
         Newton steps at most.
     warm_start : bool, default=False
         Start from the previous fit's coefficients.
+    monotonic_cst : mapping of str to {-1, 0, 1}, or sequence of them, optional
+        Signs that the coefficients must have, as in `FairLogisticRegression`.
 
     Attributes
     ----------
@@ -133,6 +135,7 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
         tol: float = 1e-6,
         max_iter: int = 100,
         warm_start: bool = False,
+        monotonic_cst: Any = None,
     ) -> None:
         self.criterion = criterion
         self.strength = strength
@@ -145,6 +148,7 @@ class FairLinearRegressor(RegressorMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.monotonic_cst = monotonic_cst
 
     def fit(
         self,
