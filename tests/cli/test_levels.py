@@ -127,6 +127,31 @@ def test_an_audit_has_a_row_for_each_level(people, tmp_path):
     assert files["csv"].read_text("utf-8").startswith("level,rows,")
 
 
+def test_a_frontier_of_levels_has_a_page_and_goes_on(people, tmp_path):
+    arguments = ["frontier", people, *ROLES, "--sensitive", "race", "--reference", "Asian"]
+    arguments += ["--engine", "logistic", "--strengths", "0,1", "--only", "White,Asian,Black"]
+    arguments += ["--test-fraction", "0.45", "-o", tmp_path / "f"]
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert result.exit_code == 0, result.exception
+    assert "that holds for 2 comparisons at once" in result.stdout
+    page = (tmp_path / "f" / "frontier.html").read_text("utf-8")
+    for text in ("race: 3 levels, against Asian", "Every strength on the test rows", "Black"):
+        assert text in page
+    header = (tmp_path / "f" / "frontier.csv").read_text("utf-8").splitlines()[0]
+    assert "direct_effect[Black]" in header
+    again = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert again.exit_code == 0, again.exception
+
+
+def test_a_test_part_with_too_few_rows_of_a_level_has_no_effects(people, tmp_path):
+    arguments = ["frontier", people, *ROLES, "--sensitive", "race", "--engine", "logistic"]
+    arguments += ["--strengths", "0,1", "--test-fraction", "0.1", "-o", tmp_path / "f"]
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert result.exit_code == 0, result.exception
+    assert "no direct effect left on the test rows" in result.stderr
+    assert "validation rows" in (tmp_path / "f" / "frontier.html").read_text("utf-8")
+
+
 def test_effects_are_told_by_level(people, tmp_path):
     report = tmp_path / "effects.json"
     arguments = ["effects", people, *ROLES, "--sensitive", "race", "--json", report]

@@ -67,7 +67,7 @@ def worst_level(decisions: Mapping[str, Decision]) -> str:
 
     def rank(level: str) -> tuple[int, float]:
         each = decisions[level]
-        value, low, high = (each.direct[name] for name in ("estimate", "low", "high"))
+        value, low, high = (each.direct[name] or 0.0 for name in ("estimate", "low", "high"))
         size = max(abs(low), abs(high)) if each.state == "cannot tell" else abs(value)
         return _ORDER.index(each.state), -size
 

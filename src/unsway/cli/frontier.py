@@ -18,6 +18,7 @@ from .._typing import Floats
 from ..auditing.evidence import name_groups
 from ..files import write_atomically, write_folder_atomically
 from ..folds import hold_out
+from ..groups import Groups
 from ..models.features import Feature, align, features_of_table, one_hot
 from ..paper.plots import to_bytes
 from ..report import write_frontier_report
@@ -25,6 +26,7 @@ from ..report.facts import target_units
 from ..rows import Rows
 from ..sweeps import Choice, Frontier, Point, Store
 from ..sweeps.inputs import check_inputs, check_strengths
+from ..sweeps.level_judge import decide_worst
 from ..sweeps.sweep import Sweep
 from .console import Steps, note, say, show_table, steps
 from .covariates import show_columns
@@ -73,6 +75,8 @@ def frontier(
     rows, roles = take_roles(read_rows(file, flags), flags)
     refuse_row_names(rows.X)
     show_columns(rows.X, quiet=quiet)
+    if not rows.groups.two:
+        _with_levels(classifier, rows.groups)
     is_linear = isinstance(classifier, FairLogisticRegression | FairLinearRegressor)
     encode = OneHot(one_hot_rows(rows)[1]) if is_linear else None
     train, test = _split(rows, flags, test_file, test_fraction, seed)
@@ -103,9 +107,23 @@ def _split(
 
 
 def _as_codes(rows: Rows) -> tuple[Any, ...]:
-    """Return covariates, label and sensitive attribute as 0 and 1, and weights; numbers stay."""
+    """Return covariates, label and sensitive attribute as 0 and 1, and weights.
+
+    Numbers stay, and so do three levels or more.
+    """
     y = rows.y.astype(int) if rows.outcome.is_label else rows.y
-    return rows.X, y, rows.z.astype(int), rows.weights
+    z = rows.z.astype(int) if rows.groups.two else rows.groups.as_given()
+    return rows.X, y, z, rows.weights
+
+
+def _with_levels(classifier: Any, groups: Groups) -> None:
+    """State to a classifier how three levels or more are read."""
+    if groups.attributes is not None:
+        raise ValueError("unsway frontier takes one sensitive column; give one of them")
+    weighting: Any = groups.weighting
+    if not isinstance(weighting, str):
+        weighting = dict(zip(groups.levels, weighting, strict=True))
+    classifier.groups = replace(groups.grouping, weights=weighting)
 
 
 def _run(
@@ -183,8 +201,12 @@ def _say_decision(
     if roles.positive is not None:
         about |= {"scored": str(roles.positive), "favourable": stated["favourable"] or ""}
     about["units"] = target_units(facts[part], vars(roles))
-    groups = name_groups(roles.sensitive_levels, roles.sensitive)
-    decision = choice.point.decision(part, groups, **about)
+    levels = roles.sensitive_levels
+    if len(levels) > 2:
+        _, decision = decide_worst(choice.point, part, tuple(levels), roles.sensitive, **about)
+    else:
+        groups = name_groups(levels, roles.sensitive)
+        decision = choice.point.decision(part, groups, **about)
     say(f"On the {part} rows: {decision.text}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Self
 
 from .._typing import Floats
@@ -84,9 +85,14 @@ class LevelParts(Tabular):
 
     @property
     def largest_share(self) -> str | None:
-        """The level whose pass-through is furthest from 0; None where none is known."""
-        known = {level: abs(each.estimate) for level, each in self.pass_through.items() if each}
-        return max(known, key=lambda level: known[level], default=None)
+        """The level whose pass-through is furthest from 0; None where none is known.
+
+        Of those that the rows bound on both sides, if there are any.
+        """
+        known = {level: each for level, each in self.pass_through.items() if each is not None}
+        bound = {k: each for k, each in known.items() if isfinite(each.low) and isfinite(each.high)}
+        sizes = {level: abs(each.estimate) for level, each in (bound or known).items()}
+        return max(sizes, key=lambda level: sizes[level], default=None)
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         columns: dict[str, list[Any]] = {"level": [*self.direct]}

@@ -283,7 +283,8 @@ class FrontierFacts:
         facts = frontier.parts.get(part, {})
         effects = facts.get("effects", {})
         roles = _roles(frontier, fitted[0].strength)
-        groups = _group_names(roles.get("sensitive_levels") or (0, 1))
+        levels = roles.get("sensitive_levels") or (0, 1)
+        groups = _group_names(levels[:2])  # the page of more levels names them itself
         units = target_units(facts, roles)
         stated: dict[str, Any] = {"margin": margin}
         if units == POINTS:

@@ -14,6 +14,7 @@ from .data_sections import closing_sections, data_sections, sign_off
 from .effect_sections import sweep_effects
 from .facts import DIRECT, AuditFacts, FrontierFacts, PointFacts
 from .html import Chart, Check, Page, Section, Slider, Table
+from .level_frontier import level_frontier_page
 from .score_sections import (
     KEY,
     MEASURES,
@@ -68,9 +69,15 @@ def write_frontier_report(
     Path
     """
     facts = FrontierFacts.of(frontier, choice, favourable, margin)
-    found = _audits(facts, audits or {})
+    if "levels" in frontier.parts.get(facts.part, {}):
+        stated: dict[str, Any] = {"favourable": favourable, "margin": margin}
+        page = level_frontier_page(
+            frontier, choice, dict(facts.roles), title=title, owner=owner, **stated
+        )
+    else:
+        page = frontier_page(facts, _audits(facts, audits or {}), title, owner)
     check_writable(path)
-    return write_atomically(path, frontier_page(facts, found, title, owner).render())
+    return write_atomically(path, page.render())
 
 
 def frontier_page(

@@ -43,6 +43,14 @@ class Judge:
         spread = scores if self.places is None else self._spread(scores)
         return self.effects.direct_effect_left(spread)
 
+    def facts(self) -> dict[str, Any]:
+        """Return the effects on the labels, ready for JSON."""
+        found = self.effects.estimates()
+        return {
+            "effects": {name: each.to_dict() for name, each in found.items()},
+            "effects_rows": len(self.rows),
+        }
+
     def measures(self, scores: Floats) -> dict[str, float]:
         """Return the direct effect left, the one in the scores, and what is passed on, by name.
 

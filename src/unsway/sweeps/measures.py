@@ -21,6 +21,7 @@ from ..effects.influence import Mean
 from ..frames import plain, with_nan
 from ..rows import Rows
 from .judge import Judge, named_numbers
+from .level_judge import LevelJudge
 from .number_measures import describe_numbers, measure_predictions
 
 #: The parts of the rows, in the order of the table.
@@ -52,6 +53,8 @@ MEASURES = (
     *(f"direct_effect{end}" for end in ("", "_se", "_low", "_high")),
     *(f"pass_through{end}" for end in ("", "_se", "_low", "_high")),
 )
+#: What a decision is about: the direct effect in the scores, or the one left.
+_DIRECT = ("direct_effect", "direct_effect_left")
 #: Why a point knows no share of the direct effect that is passed on.
 _NO_SHARE = "which share of the labels' direct effect is passed on is not known on these rows"
 #: Scores are kept this far from 0 and 1 where their margin is taken.
@@ -113,7 +116,9 @@ class Point:
         value = self.value(measure, part)
         return -value if measure in HIGHER_IS_BETTER else abs(value)
 
-    def decision(self, part: str, groups: tuple[str, str], **about: Any) -> Decision:
+    def decision(
+        self, part: str, groups: tuple[str, str], *, suffix: str = "", **about: Any
+    ) -> Decision:
         """Return what is claimed of the direct effect in the scores of this strength.
 
         Parameters
@@ -122,6 +127,8 @@ class Point:
             The rows.
         groups : tuple of str
             Names of z = 0 and z = 1.
+        suffix : str, default=""
+            What the names of measures end in, such as ``"[Black]"`` for those of a level.
         **about
             More of the `Evidence`, such as ``findings`` of an audit of the same rows, and
             ``margin``. A sweep does not check overlap and balance.
@@ -130,8 +137,9 @@ class Point:
         -------
         Decision
         """
-        known = self._estimate("direct_effect", part) or self._estimate("direct_effect_left", part)
-        share = self._estimate("pass_through", part)
+        found = (self._estimate(f"{name}{suffix}", part) for name in _DIRECT)
+        known = next((each for each in found if each is not None), None)
+        share = self._estimate(f"pass_through{suffix}", part)
         unknown = dict.fromkeys(("estimate", "se", "low", "high"))
         why = (
             "" if share else _NO_SHARE if known else "the direct effect is not known on these rows"
@@ -212,14 +220,14 @@ class Part:
         With X as the estimator takes it.
     objective : Objective, optional
         The objective of the criterion on these rows.
-    judge : Judge, optional
+    judge : Judge or LevelJudge, optional
         The effects of z on their labels.
     """
 
     name: str
     rows: Rows = field(repr=False)
     objective: Objective | None = field(default=None, repr=False)
-    judge: Judge | None = field(default=None, repr=False)
+    judge: Judge | LevelJudge | None = field(default=None, repr=False)
 
     def measure(self, scores: Floats, threshold: float) -> dict[str, float]:
         """Return the measures of the scores of these rows."""
@@ -276,9 +284,7 @@ class Part:
         elif self.rows.outcome.is_label:
             about["label_spread"] = self.rows.spread_of_levels(y)
         if self.judge is not None:
-            found = self.judge.effects.estimates()
-            about["effects"] = {name: each.to_dict() for name, each in found.items()}
-            about["effects_rows"] = len(self.judge.rows)
+            about |= self.judge.facts()
         return about
 
 

@@ -21,6 +21,7 @@ from ..models.regression import scores_of
 from ..rows import Rows
 from .inputs import Inputs
 from .judge import Judge
+from .level_judge import LevelJudge
 from .measures import Part, Point
 from .number_measures import numbers_of
 from .store import Store
@@ -66,7 +67,11 @@ class Scored:
 
 
 def paired_measures(
-    rows: Rows, judge: Judge | None, scores: Scores, strengths: Sequence[float], default: float
+    rows: Rows,
+    judge: Judge | LevelJudge | None,
+    scores: Scores,
+    strengths: Sequence[float],
+    default: float,
 ) -> dict[str, dict[str, float]]:
     """Return the differences of each strength to the references, by the strength as text.
 

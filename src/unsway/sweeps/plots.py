@@ -36,7 +36,9 @@ def plot_frontier(
     """
     pyplot = load("matplotlib.pyplot", "plot")
     ax = pyplot.figure(layout="constrained").subplots() if ax is None else ax
-    for part in [name for name in frontier.part_names if name != "train"]:
+    parts = [name for name in frontier.part_names if name != "train"]
+    known = [name for name in parts if _is_known(frontier, name, x, y)]
+    for part in known or parts:
         _draw_part(ax, frontier, part, x, y)
     if choice is not None:
         figures = choice.point.parts[choice.part]
@@ -50,6 +52,13 @@ def plot_frontier(
     ax.set_ylabel(_name(y))
     ax.legend(frameon=False)
     return ax
+
+
+def _is_known(frontier: Frontier, part: str, *measures: str) -> bool:
+    """Return whether some strength has these measures on a part of the rows."""
+    return any(
+        all(np.isfinite(point.value(name, part)) for name in measures) for point in frontier.points
+    )
 
 
 def _draw_part(ax: Any, frontier: Frontier, part: str, x: str, y: str) -> None:

@@ -23,7 +23,7 @@ from ..models.regression import scores_of
 from ..rows import Rows
 from ..tables import take
 from .inputs import Inputs, check_inputs, check_strengths, engine_of, fit_at, some_rows
-from .judge import judge_of
+from .level_judge import judge_rows
 from .measures import Part, Point
 from .paired import ScoresOf
 from .result import Frontier
@@ -253,7 +253,8 @@ class Sweep:
                 here = inputs.as_trained(here)
                 objective = self._criterion_at(fitted, here, chosen).objective(here)
             if name != "train" and effects is not None:  # of the labels: on all rows there are
-                judge, note = judge_of(rows, effects, name, None if inputs.folds else chosen)
+                places = None if inputs.folds else chosen
+                judge, note = judge_rows(rows, effects, name, places)
                 self._notes.append(note)
             yield Part(name=name, rows=inputs.encoded(here), objective=objective, judge=judge)
 
