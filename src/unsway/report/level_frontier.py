@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..auditing.numbers import number, points
+from ..auditing.verdict import Decision
 from ..sweeps import Frontier, Point
 from ..sweeps.charts import frontier_charts_by_name
 from ..sweeps.level_judge import decide_worst
@@ -35,14 +36,7 @@ def level_frontier_page(
         "favourable": favourable or "",
     }
     worst, decision = decide_worst(point, part, levels, roles.get("sensitive"), **about)
-    name = shown(roles.get("sensitive") or "z")
     estimator = frontier.fingerprint.get("estimator", {}).get("class")
-    stated = {
-        "target": shown(roles.get("target") or "y"),
-        "sensitive": f"{name}: {len(levels)} levels, against {shown(levels[0])}",
-        "strength": f"{point.strength:g}" + ("" if choice is None else " (chosen)"),
-        **({"owner": shown(owner, 200)} if owner else {}),
-    }
     heading = f"What fairness costs: {shown(estimator)}" if estimator else "What fairness costs"
     return Page(
         kicker="Fairness frontier",
@@ -56,26 +50,35 @@ def level_frontier_page(
             " ".join(decision.next_steps),
         ),
         numbers=_numbers(point, fitted[0], part, worst),
-        about=stated,
+        about=_about(roles, levels, point, choice, owner),
         sections=[
             _strengths(frontier, fitted, part, levels),
             _levels(point, part, levels),
-            Section(
-                "basis",
-                "Can these data tell?",
-                "",
-                [
-                    Checks(
-                        f"What the decision on {shown(worst)} rests on",
-                        [Check("unknown", line) for line in decision.basis],
-                    ),
-                    *_notes(frontier),
-                ],
-            ),
+            _basis(frontier, worst, decision),
             *closing_sections("What the sweep was made of.", dict(_settings(frontier, choice))),
             sign_off(owner),
         ],
     )
+
+
+def _about(
+    roles: dict[str, Any], levels: tuple[str, ...], point: Point, choice: Any, owner: str | None
+) -> dict[str, str]:
+    """Return what was judged."""
+    name = shown(roles.get("sensitive") or "z")
+    return {
+        "target": shown(roles.get("target") or "y"),
+        "sensitive": f"{name}: {len(levels)} levels, against {shown(levels[0])}",
+        "strength": f"{point.strength:g}" + ("" if choice is None else " (chosen)"),
+        **({"owner": shown(owner, 200)} if owner else {}),
+    }
+
+
+def _basis(frontier: Frontier, worst: str, decision: Decision) -> Section:
+    """Show what the decision rests on."""
+    heading = f"What the decision on {shown(worst)} rests on"
+    checks = Checks(heading, [Check("unknown", line) for line in decision.basis])
+    return Section("basis", "Can these data tell?", "", [checks, *_notes(frontier)])
 
 
 def _interval(point: Point, measure: str, part: str) -> dict[str, float]:
