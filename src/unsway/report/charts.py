@@ -145,7 +145,7 @@ def waterfall(rows: Rows, start: int | None = None, *, units: Units = POINTS) ->
         y=alt.Y("part:N", sort=None, title=None, axis=_names(split=True)),
         tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()],
     )
-    room = 0.28 if units == POINTS else 0.35  # for the labels, which are longer
+    room = 0.28 if units == POINTS else 0.45  # for the labels, which are longer
     reach = _reach(rows, ("begin", "end"), zero=True, margin=room)
     kinds = _unique(rows, "kind")
     colour = _colour("kind", kinds, [KINDS[kind] for kind in kinds])
