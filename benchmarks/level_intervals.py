@@ -179,18 +179,19 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="folder that keeps finished draws")
     parser.add_argument("--records", type=Path, nargs="*", default=[], help="earlier folders")
     parser.add_argument("--page", action="store_true", help="write the page of the records")
+    parser.add_argument("--note", help="a sentence for the page, such as where draws were made")
     given = parser.parse_args()
     folders = [*given.records, *([] if given.output is None else [given.output])]
     known = read_records(folders)
     if given.page:
-        write_page(known, given.draws)
+        write_page(known, given.draws, given.note)
     elif given.output is None:
         parser.error("give --output, or --page")
     else:
         run([f"{models} {seed}" for seed in range(given.draws) for models in MODELS], known, given)
 
 
-def write_page(known: Mapping[str, Found], draws: int) -> None:
+def write_page(known: Mapping[str, Found], draws: int, note: str | None) -> None:
     """Write the table of all draws."""
     write_table(
         Path(__file__).with_suffix(".md"),
@@ -201,10 +202,12 @@ def write_page(known: Mapping[str, Found], draws: int) -> None:
             "for each level. `left` is the direct effect left in a score, `fair_mean` the mean "
             "fair score of each level; the direct effect in the true fair score and its "
             "pass-through are 0.",
+            "",
             "By level, with slashes between: the bias, the standard deviation of the estimates "
             "over their mean standard error, and how often the estimate is within 1.96 standard "
             "errors of the truth; last, how often the intervals of all levels hold it at once. "
             "Nominal is .95; a star marks a 99.9 % binomial interval that excludes it.",
+            *(["", note] if note else []),
         ),
         ("models", "draws", "number", "bias", "sd over se", "single intervals", "all at once"),
         [
