@@ -15,7 +15,7 @@ MODEL = LogisticRegression(max_iter=1000)
 
 
 def effects(**options):
-    given = {"propensity_model": MODEL, "outcome_model": MODEL, "cv": 2, **options}
+    given = {"propensity_model": MODEL, "outcome_model": MODEL, "cv": 2, "refine": False, **options}
     return estimate_effects(PEOPLE.X, PEOPLE.y, sensitive_features=PEOPLE.z, **given)
 
 

@@ -36,7 +36,8 @@ class Selections(Tabular):
     all rows as the model does. As a frame it has one row per rule, group and count. ``net`` is 0
     for a fair score. ``gained`` and ``lost`` also hold what the fair score is estimated wrongly by:
     they are upper bounds, and not 0 for a fair score. Intervals are by resampling the rows, with
-    the fair scores as they are.
+    the fair scores as they are: they lack the error of the fair ranking, so that those of ``fair``
+    and ``net`` are much too short. ``benchmarks/verdict.md`` has their coverage.
 
     Parameters
     ----------

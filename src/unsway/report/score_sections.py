@@ -186,7 +186,8 @@ def _selections(views: Views[AuditFacts]) -> Iterator[Table]:
                 yield f"{rule}: {row['meaning']}", *each
 
     yield views.table(
-        "People per 1,000 of each group, compared with a fair ranking that selects as many",
+        "People per 1,000 of each group, compared with a fair ranking that selects as many; "
+        "intervals lack the error of that ranking",
         ("count", low, high),
         lines,
     )
