@@ -30,6 +30,7 @@ def main() -> None:
     """Install both lines by each installer, and write the page."""
     lines = re.findall(r'^pip install "unsway\[(.*?)\]"', (ROOT / "README.md").read_text(), re.M)
     installers = ["pip", *(["uv"] if shutil.which("uv") else [])]
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1)
     with tempfile.TemporaryDirectory() as folder:
         wheel = build(Path(folder))
         found = {
@@ -37,7 +38,7 @@ def main() -> None:
             for extras in lines
             for tool in installers
         }
-    PAGE.write_text(render(found), "utf-8")
+    PAGE.write_text(render(found, busy), "utf-8")
     print(PAGE.read_text("utf-8"))
 
 
@@ -73,14 +74,14 @@ def sizes(site: Path) -> dict[str, int]:
     return found
 
 
-def render(found: dict[tuple[str, str], tuple[float, dict[str, int]]]) -> str:
+def render(found: dict[tuple[str, str], tuple[float, dict[str, int]]], busy: float) -> str:
     """Return the page."""
     head = [
         "# What an install takes",
         "",
         "Megabytes on disk next to Python, pip and setuptools, and seconds, by "
         "`benchmarks/install.py`, in an empty environment without a cache. pip compiles every "
-        "file to bytecode, uv does not.",
+        f"file to bytecode, uv does not. At the start {busy:.1f} processes per core were running.",
         "",
         "| extras | installer | MB | seconds |",
         "|---|---|---|---|",
