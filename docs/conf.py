@@ -74,7 +74,8 @@ sphinx_gallery_conf = {
     "capture_repr": ("_repr_html_",),
     "image_scrapers": ("matplotlib",),
 }
-suppress_warnings = ["config.cache"]
+# Words in the types of parameters, such as "table", are also the names of several attributes.
+suppress_warnings = ["config.cache", "ref.python"]
 
 # Formulas: MathJax as one file that comes with the site
 mathjax_path = "tex-svg.js"
