@@ -125,6 +125,16 @@ def test_levels_of_few_rows_stay_in_the_table_without_effects(world):
         assert text in report.to_text()
 
 
+def test_intervals_of_shares_lie_between_0_and_1(world):
+    z = world.z.astype(object)
+    z[np.flatnonzero(world.y == 0)[:12]] = "none"
+    line = world.audit(world.fair, z).to_frame().set_index("level").loc["none"]
+    assert line["positive_rate"] == line["positive_rate_low"] == 0
+    z[np.flatnonzero(world.y == 1)[:1]] = "none"
+    line = world.audit(world.fair, z).to_frame().set_index("level").loc["none"]
+    assert line["positive_rate_low"] == 0 < line["positive_rate"] < line["positive_rate_high"] < 1
+
+
 def test_the_labels_of_very_few_people_are_not_told(world):
     z = world.z.astype(object)
     z[:5] = "five"

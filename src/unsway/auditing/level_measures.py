@@ -89,8 +89,14 @@ def measures_by_level(
         )
         for name in MEASURES:
             each = known[name].interval(confidence) if name in known else None
-            line |= columns_of(name, each)
+            line |= columns_of(name, None if each is None else _possible(name, each))
         yield line
+
+
+def _possible(name: str, each: Estimate) -> Estimate:
+    """Return the estimate with an interval of values that the measure can have."""
+    most = np.inf if name == "log_loss" else 1.0
+    return Estimate(each.estimate, each.se, max(each.low, 0.0), min(each.high, most))
 
 
 def columns_of(name: str, each: Estimate | None) -> Mapping[str, float]:

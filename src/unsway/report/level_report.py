@@ -69,16 +69,17 @@ def _numbers(audit: LevelAudit) -> list[KeyNumber]:
     if audit.left is not None and audit.decision is not None:
         left, share = audit.left, audit.decision.pass_through
         detail = f"{shown(left.highest)} against {shown(left.lowest)}"
-        value = f"{points(left.spread.estimate)} points"
+        value = f"{number(100 * left.spread.estimate, 1)} points"
         numbers.append(KeyNumber("Spread of the direct effect left", value, detail))
         if share is not None:
             blind = audit.decision.blind_pass_through
             told = "" if blind is None else f"; blind model: {percent(blind['estimate'], 0)}"
             value = percent(share["estimate"], 0)
             numbers.append(KeyNumber("Pass-through", value, f"{shown(audit.worst)}{told}"))
+    gap = f"{number(100 * (max(scores) - min(scores)), 1)} points"
     return [
         *numbers,
-        KeyNumber("Largest gap of mean scores", f"{points(max(scores) - min(scores))} points", ""),
+        KeyNumber("Largest gap of mean scores", gap, ""),
         KeyNumber("Accuracy", percent(overall["accuracy"].estimate), "all rows"),
     ]
 
@@ -170,7 +171,7 @@ def draw_levels(
 
     Colours are those of the text, so that it is read in light and in dark; muted levels are paler.
     """
-    width, step, start, end = 720, 30, 230, 690
+    width, step, start, end = 560, 30, 190, 540
     ends = [100 * number for each in estimates for number in (each.low, each.high, 0.0)]
     low, high = min(ends), max(ends)
     scale = (end - start) / ((high - low) or 1.0)
@@ -191,7 +192,7 @@ def draw_levels(
         parts.append(
             f'<g opacity="{0.55 if pale[row] else 1}">'
             f'<text x="{start - 14}" y="{y + 4:.0f}" text-anchor="end" font-size="13" '
-            f'fill="currentColor">{escape(shown(name, 28))}</text>'
+            f'fill="currentColor">{escape(shown(name, 20))}</text>'
             f'<line x1="{a}" y1="{y:.0f}" x2="{b}" y2="{y:.0f}" stroke="currentColor" '
             'stroke-width="1.5"/>'
             f'<circle cx="{middle}" cy="{y:.0f}" r="4" fill="currentColor"/></g>'
@@ -219,7 +220,7 @@ def _levels(audit: LevelAudit, names: Sequence[str]) -> Table:
             f"{name} *" if line["few_rows"] else name,
             rows_text(line["rows"]),
             cell(line, "positive_rate"),
-            cell(line, "mean_score"),
+            percent(line["mean_score"]),
             cell(line, "selection_rate"),
             cell(line, "auc", number),
         )
