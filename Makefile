@@ -54,7 +54,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/verdict.py --page
 	$(BIN)/python benchmarks/frontier.py
 	$(BIN)/python benchmarks/known_truth.py
-	$(BIN)/python benchmarks/levels.py
+	$(BIN)/python benchmarks/levels.py --output benchmarks/.cache/levels
+	$(BIN)/python benchmarks/levels.py --page --records benchmarks/.cache/levels
 	$(BIN)/python benchmarks/partly_known.py
 	$(BIN)/python benchmarks/outcomes.py
 	$(BIN)/python benchmarks/outcome_rounds.py

@@ -1,8 +1,7 @@
 """How often intervals of effects and of the direct effect left hold the truth, three levels.
 
-Draws of 3,000 rows of the world of `levels.py` with its first three levels, whose shares are about
-57, 27 and 16 %. Draws are kept as they are done, so that a run can stop after some minutes and
-another one goes on::
+Draws of 3,000 rows of a world with three levels, whose shares are about 57, 27 and 16 %. Draws are
+kept as they are done, so that a run can stop after some minutes and another one goes on::
 
     python benchmarks/level_intervals.py --jobs 16 --minutes 9 --output DIR
     python benchmarks/level_intervals.py --jobs 16 --minutes 9 --output NEXT --records DIR
@@ -17,12 +16,12 @@ import multiprocessing
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from levels import draw
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit
@@ -33,6 +32,11 @@ from threadpoolctl import threadpool_limits
 from unsway import Estimate, estimate_effects
 
 Floats = NDArray[np.float64]
+
+#: Shares of the levels at X = 0, their effects on the margin, and how X shifts their odds.
+SHARES = (0.5, 0.25, 0.15)
+SHIFTS = np.array([0.0, -0.8, 0.6])
+LOADS = np.array([[0, 0.8, -0.6], [0, -0.5, 0.9], [0, 0.2, 0.4]])
 
 ROWS, LEVELS, DRAWS = 3_000, 3, 1_000
 RECORDS = "level_intervals.jsonl"
@@ -49,6 +53,38 @@ EFFECTS = ("direct_everyone", "explained")
 Found = dict[str, dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class People:
+    """Rows of the world with their truth."""
+
+    X: Floats
+    z: NDArray[np.intp]
+    y: Floats
+    means: Floats
+
+    @property
+    def fair(self) -> Floats:
+        """The fair score with equal weights of the levels."""
+        return np.asarray(self.means.mean(axis=1))
+
+
+def draw(n: int, seed: int) -> People:
+    """Return rows of the world.
+
+    The effect of a level varies with a covariate, and two covariates interact.
+    """
+    rng = np.random.default_rng([seed, 1])  # not the stream of any model's seed
+    X = rng.normal(size=(n, 6))
+    odds = np.log(SHARES) + X[:, :3] @ LOADS
+    b = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+    z = (b.cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1).clip(0, LEVELS - 1)
+    base = 0.6 * X[:, 0] + 0.5 * X[:, 1] - 0.4 * X[:, 3] + 0.3 * X[:, 4] * X[:, 0] - 0.3
+    margin = base[:, None] + SHIFTS * (1 + 0.3 * X[:, [4]])
+    own = np.arange(n), z
+    means = expit(margin)
+    return People(X, z, (rng.random(n) < means[own]).astype(float), means)
+
+
 def score(X: Floats) -> Floats:
     """Return the score of a model that was not trained on the rows."""
     return np.asarray(expit(X[:, 0] + 0.4 * X[:, 1] - 0.4 * X[:, 3]))
@@ -57,7 +93,7 @@ def score(X: Floats) -> Floats:
 @cache
 def truth() -> dict[str, list[float]]:
     """Return the truth by level, from many rows of the world."""
-    people = draw(2_000_000, 9_999, numbers=False, levels=LEVELS)
+    people = draw(2_000_000, 9_999)
     inside = [people.z == level for level in range(LEVELS)]
     apart = np.array([(score(people.X) - people.fair)[each].mean() for each in inside])
     fair = np.array([people.fair[each].mean() for each in inside])
@@ -78,7 +114,7 @@ def truth() -> dict[str, list[float]]:
 
 def measure(seed: int, models: Mapping[str, Any]) -> Found:
     """Return errors and standard errors on one draw."""
-    people = draw(ROWS, 10_000 + seed, numbers=False, levels=LEVELS)
+    people = draw(ROWS, 10_000 + seed)
     found = estimate_effects(people.X, people.y, sensitive_features=people.z, **models)
     names = [str(level) for level in range(LEVELS)]
     place = {name: found.levels.index(name) for name in names}
@@ -197,7 +233,8 @@ def write_page(known: Mapping[str, Found], draws: int, note: str | None) -> None
         Path(__file__).with_suffix(".md"),
         "Intervals of a sensitive attribute with three levels",
         (
-            f"Draws of {ROWS:,} rows of the world of levels.md with its first three levels. "
+            f"Draws of {ROWS:,} rows of a world with three levels, whose shares are about 57, 27 "
+            "and 16 %. "
             "`default` is gradient boosting stacked with a linear model, `logistic` a regression "
             "for each level. `left` is the direct effect left in a score, `fair_mean` the mean "
             "fair score of each level; the direct effect in the true fair score and its "

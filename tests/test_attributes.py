@@ -29,7 +29,9 @@ def read(columns=PEOPLE, frame=pd.DataFrame, **settings):
 
 
 @pytest.mark.parametrize(
-    "frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
+    "frame",
+    [pd.DataFrame, pl.DataFrame, pa.table, dict],
+    ids=["pandas", "polars", "arrow", "mapping"],
 )
 def test_levels_are_the_combinations_and_the_references_come_first(frame):
     found = read(frame=frame)

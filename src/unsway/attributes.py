@@ -237,13 +237,17 @@ def role_of(name: str) -> str:
 
 
 def columns_of_attributes(sensitive_features: Any) -> dict[str, Any] | None:
-    """Return the columns of a frame of several by name, None for anything else.
+    """Return the columns of a frame or a mapping of several by name, None for anything else.
 
     Examples
     --------
     >>> columns_of_attributes(np.zeros(3)) is None
     True
     """
+    if isinstance(sensitive_features, Mapping):
+        if len(sensitive_features) < 2:
+            raise ValueError("sensitive_features is a mapping of one column; give the column")
+        return {str(name): column for name, column in sensitive_features.items()}
     frame = nw.from_native(
         sensitive_features, eager_only=True, allow_series=True, pass_through=True
     )
