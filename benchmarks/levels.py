@@ -1,7 +1,7 @@
 """Fair targets of attributes that are more than two groups, in worlds whose fair score is known.
 
-Five levels, sex with age in four bands, and age as a number; see
-`unsway.datasets.make_level_world`. RMSE to the true fair score over the noise floor, which is the
+Five levels, sex with age in four bands, and age cut into five bands where its effect is a curve;
+see `unsway.datasets.make_level_world`. RMSE to the true fair score over the noise floor, which is the
 same booster trained on outcomes drawn from it; the spread of the direct effect left, the largest
 difference between two levels, combinations or tenths by age; and seconds. Draws are kept as they
 are done, so that a run can stop after some minutes and another one goes on::
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 GROUPS: Mapping[str, Grouping] = {
     "five_levels": Grouping(sensitive_as="levels"),
     "sex_and_age": Grouping(reference={"sex": "woman"}, bands={"age": [25, 40, 60]}),
-    "age": Grouping(sensitive_as="number"),
+    "age": Grouping(bands=[30, 40, 50, 60]),
 }
 SIZES, SEEDS, TEST_ROWS, NODES = (5_000, 30_000), 5, 30_000, 25
 WAYS = ("floor", "blind", "fair targets", "averaged over z", "two levels")
@@ -131,9 +131,9 @@ def run_one(name: str) -> tuple[str, Found]:
 
 
 def names_of(seeds: int) -> list[str]:
-    """Return the names of all draws, the long ones first."""
-    every = product(range(seeds), LEVEL_WORLDS, ("label", "number"), SIZES[::-1])
-    return [f"{world} {outcome} {n} {seed}" for seed, world, outcome, n in every]
+    """Return the names of all draws, the short ones first."""
+    every = product(SIZES, range(seeds), LEVEL_WORLDS, ("label", "number"))
+    return [f"{world} {outcome} {n} {seed}" for n, seed, world, outcome in every]
 
 
 def read_records(folders: Iterable[Path]) -> dict[str, Found]:
