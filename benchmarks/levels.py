@@ -1,10 +1,10 @@
 """Fair targets of attributes that are more than two groups, in worlds whose fair score is known.
 
 Five levels, sex with age in four bands, and age cut into five bands where its effect is a curve;
-see `unsway.datasets.make_level_world`. RMSE to the true fair score over the noise floor, which is the
-same booster trained on outcomes drawn from it; the spread of the direct effect left, the largest
-difference between two levels, combinations or tenths by age; and seconds. Draws are kept as they
-are done, so that a run can stop after some minutes and another one goes on::
+see `unsway.datasets.make_level_world`. RMSE to the true fair score over the noise floor, which is
+the same booster trained on outcomes drawn from it; the spread of the direct effect left, the
+largest difference between two levels, combinations or tenths by age; and seconds. Draws are kept
+as they are done, so that a run can stop after some minutes and another one goes on::
 
     python benchmarks/levels.py --jobs 16 --minutes 9 --output DIR
     python benchmarks/levels.py --jobs 16 --minutes 9 --output NEXT --records DIR
