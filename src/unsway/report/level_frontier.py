@@ -7,11 +7,12 @@ from typing import Any
 
 from ..auditing.numbers import number, points
 from ..auditing.verdict import Decision
+from ..effects import Estimate
 from ..sweeps import Frontier, Point
-from ..sweeps.charts import frontier_charts_by_name
 from ..sweeps.level_judge import decide_worst
 from .data_sections import closing_sections, sign_off
 from .html import Check, Checks, Figure, Headline, KeyNumber, Page, Section, Table, Text
+from .level_report import draw_levels
 from .words import count, distinct, estimate, percent, shown
 
 
@@ -114,10 +115,12 @@ def _strengths(
     frontier: Frontier, fitted: list[Point], part: str, levels: tuple[str, ...]
 ) -> Section:
     """Show what every strength leaves, and what it costs."""
-    figures = [
-        Figure(f"{title}, with intervals", f"{title} against the strength.", svg)
-        for title, svg in frontier_charts_by_name(frontier).items()
-    ]
+    strengths = [f"strength {point.strength:g}" for point in fitted]
+    figure = _figure(
+        "Spread of the direct effect left at every strength, in points",
+        strengths,
+        [_interval(point, "direct_effect_left", part) for point in fitted],
+    )
     names = dict(zip(levels, distinct(levels), strict=True))
     columns = (
         "strength",
@@ -144,7 +147,7 @@ def _strengths(
         "scores explain."
     )
     table = Table(f"Every strength on the {part} rows", columns, rows)
-    return Section("tradeoff", "What fairness costs", lead, [*figures, table])
+    return Section("tradeoff", "What fairness costs", lead, [figure, table])
 
 
 def _levels(point: Point, part: str, levels: tuple[str, ...]) -> Section:
@@ -159,10 +162,23 @@ def _levels(point: Point, part: str, levels: tuple[str, ...]) -> Section:
         )
         for level, name in zip(levels[1:], distinct(levels)[1:], strict=True)
     ]
+    names = distinct(levels)[1:]
+    ends = [_interval(point, f"direct_effect[{level}]", part) for level in levels[1:]]
+    figure = _figure("Direct effect in the scores of each level, in points", names, ends)
     lead = "The intervals hold for all levels at once."
     columns = ("level", "direct effect, points", "pass-through")
     table = Table(f"Each level against {shown(levels[0])}", columns, rows)
-    return Section("levels", f"Each level at strength {point.strength:g}", lead, [table])
+    return Section("levels", f"Each level at strength {point.strength:g}", lead, [figure, table])
+
+
+def _figure(caption: str, names: list[str], intervals: list[dict[str, float]]) -> Figure:
+    """Return estimates with their intervals as a picture, one below the other."""
+    told = zip(names, intervals, strict=True)
+    text = "; ".join(f"{name} {points(each['estimate'])}" for name, each in told)
+    estimates = [
+        Estimate(each["estimate"], float("nan"), each["low"], each["high"]) for each in intervals
+    ]
+    return Figure(f"{caption}.", f"Points: {text}.", draw_levels(names, estimates))
 
 
 def _notes(frontier: Frontier) -> Iterator[Text]:

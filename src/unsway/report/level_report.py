@@ -205,7 +205,7 @@ def draw_levels(
     ]
     return (
         f'<svg viewBox="0 0 {width} {height}" width="100%" role="img" '
-        f'aria-label="Direct effect by level">{"".join(parts)}</svg>'
+        f'aria-label="Direct effect">{"".join(parts)}</svg>'
     )
 
 

@@ -16,20 +16,15 @@ _KINDS = {"validation": "s1", "test": "s2"}
 
 def frontier_charts(found: Frontier) -> str:
     """Return a chart per measure: by strength, on validation and test rows, with intervals."""
-    return "".join(frontier_charts_by_name(found).values())
-
-
-def frontier_charts_by_name(found: Frontier) -> dict[str, str]:
-    """Return the chart of each measure that is known, by its title."""
-    charts = {}
+    charts = []
     for measure in ("direct_effect_left", found.utility):
         title = measure.replace("_", " ")
         series = [each for part in _KINDS for each in _series(found, part, measure)]
         if series:
             name = f"{title} by strength"
             zero = measure != found.utility
-            charts[name] = curves(series, title=name, x_title="strength", y_title=title, zero=zero)
-    return charts
+            charts.append(curves(series, title=name, x_title="strength", y_title=title, zero=zero))
+    return "".join(charts)
 
 
 def _series(found: Frontier, part: str, measure: str) -> list[Series]:
