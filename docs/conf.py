@@ -86,6 +86,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "unsway"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["labels.js"]
 html_show_sourcelink = False
 html_sidebars = {"index": []}
 html_theme_options = {
