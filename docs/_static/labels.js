@@ -1,7 +1,8 @@
 // Names for screen readers, and a place for the keyboard, where the themes give none.
 window.addEventListener("load", async () => {
   for (const button of document.querySelectorAll(".search-button-field")) {
-    button.removeAttribute("aria-label"); // it shows "Search Ctrl+K", which is its name
+    // what it shows, "Search Ctrl+K", is its name; on a phone it shows no text
+    button.setAttribute("aria-label", button.textContent.replace(/\s+/g, " ").trim());
   }
   for (const toggle of document.querySelectorAll("summary:has(> .toctree-toggle)")) {
     toggle.setAttribute("aria-label", "Pages below");
@@ -10,7 +11,7 @@ window.addEventListener("load", async () => {
     link.setAttribute("aria-label", link.textContent.trim());
   }
   await window.MathJax?.startup?.promise;
-  for (const formula of document.querySelectorAll("mjx-container[display]")) {
-    formula.tabIndex = 0; // a wide formula scrolls
+  for (const wide of document.querySelectorAll("mjx-container[display], table.table")) {
+    if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0; // it scrolls
   }
 });
