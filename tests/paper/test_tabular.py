@@ -128,11 +128,22 @@ def test_adult_is_reproduced():
     assert xgboost[0].spd == pytest.approx(0.101, abs=0.005)
     fair = xgboost[-1]
     assert fair.accuracy >= 0.838
-    assert fair.penalty_test <= 0.002
     assert abs(fair.alpha[1] - fair.gamma[1]) <= 0.02
     assert np.abs(fair.beta).max() <= 0.05
     penalties = [found.penalty_train for found in xgboost]
     assert all(b <= 1.05 * a for a, b in pairwise(penalties))
+
+
+@pytest.mark.slow
+def test_the_penalty_on_adult_falls_to_a_sixtieth():
+    """Of one split in six it may be twice that: which rows stop the training decides."""
+    runs = (
+        run_adult(engines=("xgboost",), strengths=(0, 0.975), n_jobs=2, random_state=seed)
+        for seed in range(6)
+    )
+    points = [run.lines()["xgboost", "paper (1,1)"] for run in runs]
+    assert np.median([fair.penalty_test for _, fair in points]) <= 0.002
+    assert min(blind.penalty_test for blind, _ in points) >= 0.11
 
 
 def test_the_papers_setting_comes_first():
