@@ -233,7 +233,7 @@ FILES = {
     "a ragged row": (csv(PEOPLE) + b"1,Male\n", "row 201 below the header has 2 fields"),
     "a header alone": (csv(PEOPLE[:0]), "has a header but no rows"),
     "nothing": (b"", "is empty"),
-    "a zero byte": (b"\0" * 100, "has a header but no rows"),
+    "a zero byte": (b"\0" * 100, "cannot be read as CSV"),
     "other letters": (csv(PEOPLE).decode().encode("utf-16"), "cannot be read as CSV|no column"),
     "one class": (people(hired=1), "has the same value in every row"),
     "one group": (people(sex="Male"), "has the same value in every row"),

@@ -30,6 +30,8 @@ BOOLEANS = {
 }
 #: Rows that are held as text at once.
 _BLOCK = 10_000
+#: Bytes that are looked at to tell text from other files.
+_START = 4_096
 
 
 def read_csv(path: Path, form: CsvForm, as_text: Sequence[str] = ()) -> ColumnTable:
@@ -86,18 +88,20 @@ def _read_blocks(
 
 def _blocks(path: Path, form: CsvForm) -> tuple[list[str], Iterator[list[list[str]]]]:
     """Return the header, and the rows below it in blocks; raise, without a value, on a fault."""
+    fault = f"{path} cannot be read as CSV: it is not comma-separated text in UTF-8"
     with path.open("rb") as file:
-        if file.read(4) == b"PAR1":
-            raise ValueError(f"{path} is a Parquet file; name it .parquet")
+        start = file.read(_START)
+    if start.startswith(b"PAR1"):
+        raise ValueError(f"{path} is a Parquet file; name it .parquet")
+    if b"\0" in start:
+        raise ValueError(fault)
 
     def rows() -> Iterator[list[str]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             try:
                 yield from filter(None, csv.reader(file, delimiter=form.delimiter, strict=True))
             except (csv.Error, UnicodeDecodeError):
-                raise ValueError(
-                    f"{path} cannot be read as CSV: it is not comma-separated text in UTF-8"
-                ) from None
+                raise ValueError(fault) from None
 
     lines = rows()
     header = next(lines, None)
