@@ -50,7 +50,7 @@ def people(seed=0, *, missing=True):
             "pay": pay,
             "job": job,
             "remote": rng.random(N) < 0.5,
-            "race": rng.choice(["a", "b"], N),
+            "team": rng.choice(["a", "b"], N),
             "sex": np.where(male, "Male", "Female"),
             "hired": np.where(hired, "yes", "no"),
         }
@@ -110,7 +110,7 @@ def place(tmp_path_factory):
     write(folder / "people.csv", people())
     write(folder / "whole.parquet", people(missing=False))
     fit(folder / "whole.parquet", folder / "logistic", "--engine", "logistic")
-    fit(folder / "people.parquet", folder / "xgboost", "--drop", "race")
+    fit(folder / "people.parquet", folder / "xgboost", "--drop", "team")
     return folder
 
 
@@ -183,7 +183,7 @@ def test_dictionary_columns_are_categories(place, tmp_path):
 
 def test_columns_are_found_by_name_and_others_ignored(place, tmp_path):
     table = people()
-    turned = table.select(["job", "remote", "pay", "age"]).append_column("more", table["race"])
+    turned = table.select(["job", "remote", "pay", "age"]).append_column("more", table["team"])
     file = write(tmp_path / "turned.parquet", turned)
     a = predict(place / "xgboost", file, tmp_path / "a.parquet")
     b = predict(place / "xgboost", place / "people.parquet", tmp_path / "b.parquet")
@@ -193,12 +193,12 @@ def test_columns_are_found_by_name_and_others_ignored(place, tmp_path):
 def test_words_that_all_look_like_numbers_are_read_as_the_words_they_were(tmp_path):
     table = people()
     codes = np.array(["1", "02", "x"])[np.arange(N) % 3]
-    fit(write(tmp_path / "a.csv", change(table, "race", codes)), tmp_path / "model")
-    few = change(table, "race", codes).filter(pa.array(codes != "x")).slice(0, 20)
+    fit(write(tmp_path / "a.csv", change(table, "team", codes)), tmp_path / "model")
+    few = change(table, "team", codes).filter(pa.array(codes != "x")).slice(0, 20)
     write(tmp_path / "few.csv", few)
     text = (tmp_path / "few.csv").read_text()
     (tmp_path / "few.csv").write_text(text.replace('"1"', "1").replace('"02"', "02"))
-    assert read_table(tmp_path / "few.csv")["race"].dtype == np.float64
+    assert read_table(tmp_path / "few.csv")["team"].dtype == np.float64
     by_csv = predict(tmp_path / "model", tmp_path / "few.csv", tmp_path / "a.parquet")
     by_parquet = predict(
         tmp_path / "model", write(tmp_path / "few.parquet", few), tmp_path / "b.parquet"
@@ -208,7 +208,7 @@ def test_words_that_all_look_like_numbers_are_read_as_the_words_they_were(tmp_pa
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_hostile_column_names_make_the_round_trip(kind, tmp_path):
-    table = people(missing=False).select(["age", "pay", "job", "race", "sex", "hired"])
+    table = people(missing=False).select(["age", "pay", "job", "team", "sex", "hired"])
     table = table.rename_columns([*HOSTILE, "sex", "hired"])
     file = write(tmp_path / f"hostile.{kind}", table)
     for engine in ("logistic", "xgboost"):
@@ -232,11 +232,11 @@ def test_kept_columns_are_written_as_they_stand_but_for_formulas(place, tmp_path
     table = people().append_column("id", pa.array(ids))
     file = write(tmp_path / "ids.csv", table)
     predict(
-        place / "xgboost", file, tmp_path / "out.csv", "--keep", "id,job", "--keep", "race",
+        place / "xgboost", file, tmp_path / "out.csv", "--keep", "id,job", "--keep", "team",
         "--column", "P(hired)",
     )  # fmt: skip
     lines = (tmp_path / "out.csv").read_text().splitlines()
-    assert lines[0] == "id,job,race,P(hired)"
+    assert lines[0] == "id,job,team,P(hired)"
     assert lines[1].startswith('"\'=NA,0",,')
     assert lines[2].startswith("001,")
 
@@ -273,8 +273,8 @@ def test_the_card_holds_the_roles_and_the_settings(place):
     card = load_model(place / "xgboost").card
     assert card["roles"] == {
         "target": "hired", "positive": "yes", "sensitive": "sex",
-        "sensitive_levels": ["Female", "Male"], "weights": None, "dropped": ["race"],
-        "exposure": None,
+        "sensitive_levels": ["Female", "Male"], "weights": None, "dropped": ["team"],
+        "adjusted_for": [], "exposure": None,
     }  # fmt: skip
     assert card["criterion"] == {"name": "Parity", "settings": {}}
     kinds = {each["name"]: each["kind"] for each in card["features"]}
@@ -351,7 +351,7 @@ def test_one_seed_gives_one_model(place, tmp_path):
     [
         (["--target", "hird"], "--target: there is no column 'hird'; did you mean 'hired'?"),
         (["--sensitive", "sx=Male"], "--sensitive: there is no column 'sx'; did you mean 'sex'?"),
-        (["--drop", "rase,age"], "--drop: there is no column 'rase'; did you mean 'race'?"),
+        (["--drop", "teem,age"], "--drop: there is no column 'teem'; did you mean 'team'?"),
         (["--weights", "wat"], "--weights: there is no column 'wat'"),
         (["--sensitive", "sex=Man"], "--sensitive: column 'sex' has no value 'Man'; it has "
          "'Female', 'Male'"),
@@ -362,7 +362,7 @@ def test_one_seed_gives_one_model(place, tmp_path):
         (["--sensitive", "hired=yes"], "--target and --sensitive are both 'hired'; give two "
          "columns"),
         (["--weights", "sex"], "--weights 'sex' is the target or the sensitive column"),
-        (["--drop", "age,pay,job,remote,race"], "no column is left to train on"),
+        (["--drop", "age,pay,job,remote,team"], "no column is left to train on"),
         (["--strength", "1"], "strength must be at least 0 and below 1; got 1.0"),
         (["--param", "objective=x"], "params['objective'] is not yours to set"),
     ],
@@ -435,9 +435,9 @@ def test_a_level_that_tells_the_sensitive_group_is_refused_by_name(tmp_path):
     table = people(missing=False)
     male = np.array(table["sex"].to_pylist()) == "Male"
     role = np.where(male, "man", np.where(np.arange(N) % 2 == 0, "wife", "aunt"))
-    file = write(tmp_path / "role.csv", change(table, "race", role))
+    file = write(tmp_path / "role.csv", change(table, "team", role))
     found = complaint("fit", file, *ROLES, *FAST, "--engine", "logistic", "-o", tmp_path / "model")
-    assert found.startswith("'race=man' is the same as the sensitive column in every row")
+    assert found.startswith("'team=man' is the same as the sensitive column in every row")
 
 
 def test_a_column_of_rare_levels_gives_a_finite_logistic_model(tmp_path):

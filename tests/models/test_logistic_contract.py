@@ -92,9 +92,9 @@ def test_fitting_changes_no_parameter(data):
     assert not hasattr(criterion.propensity, "coef_")
 
 
-def test_a_fit_request_names_both_arguments(routing):
+def test_a_fit_request_names_every_argument_of_the_rows(routing):
     request = asking(Parity()).get_metadata_routing().fit.requests
-    assert request == {"sensitive_features": True, "sample_weight": True}
+    assert request == {"sensitive_features": True, "sample_weight": True, "adjust_for": None}
 
 
 def test_a_pipeline_routes_sensitive_features_and_weights(data, routing):
