@@ -67,7 +67,7 @@ def test_fit_says_by_fresh_rows_whether_it_worked(tables):
     done = fit(tables, "--test", tables / "test.csv")
     assert done.exit_code == 0, done.output
     assert "On the 800 rows of test.csv" in done.output
-    [line] = re.findall(r"direct effect left, points.*", done.output)
+    [line] = re.findall(r"direct effect in the scores, points.*", done.output)
     assert line.count("[") == 2
     assert "share of it passed on" in done.output
     assert re.search(r"AUC[^\d]*0\.\d{4}", done.output)
@@ -78,7 +78,7 @@ def test_without_fresh_rows_fit_judges_a_second_training_by_a_fifth_of_the_rows(
     assert done.exit_code == 0, done.output
     assert "trained on four fifths of the rows, judged by the others:" in done.output
     assert "On 500 rows held out" in done.output
-    [line] = re.findall(r"direct effect left, points.*", done.output)
+    [line] = re.findall(r"direct effect in the scores, points.*", done.output)
     assert line.count("[") == 2
     model = (tables / "model" / "model.json").read_bytes()
     plain = fit(tables, "--no-check", "--overwrite", file="many.csv")

@@ -26,9 +26,9 @@ from .console import Steps, note, one_line, say, show_table, steps
 from .covariates import describe_columns, show_columns
 from .flags import read_rows, take_roles
 from .level_effects import draw_levels, level_study, show_levels
+from .low_memory import check_parquet, rows_of_files
 from .options import PICTURES, RoleFlags
 from .outputs import check_installed, places
-from .parquet import check_parquet, rows_of_files
 from .table_files import refuse_row_names
 
 _ENDS = ("estimate", "se", "low", "high")

@@ -51,9 +51,9 @@ from .fit_numbers import (
 )
 from .fit_test import check_test, show_held_out, show_test
 from .flags import read_rows, take_roles
+from .low_memory import check_parquet, rows_of_files
 from .number_target import check_loss_flags
 from .options import RoleFlags
-from .parquet import check_parquet, rows_of_files
 from .table_files import refuse_row_names
 
 #: Engine → its classifier.

@@ -7,6 +7,7 @@ rounds, and scores out of fold are not those of one model.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from math import isfinite
 from pathlib import Path
@@ -62,7 +63,10 @@ def show_held_out(rows: Rows, roles: TrainingRoles, classifier: Any, X: Any) -> 
     others, judged = np.flatnonzero(~held), np.flatnonzero(held & rows.groups.known)
     train, test = rows.take(others), rows.take(judged)
     try:
-        with steps(2, "Training on four fifths of the rows", quiet=False) as progress:
+        with (
+            steps(2, "Training on four fifths of the rows", quiet=False) as progress,
+            warnings.catch_warnings(action="ignore"),  # they were given for all rows
+        ):
             classifier.fit(
                 take(X, others), train.y.astype(int), sensitive_features=train.groups,
                 sample_weight=train.weights,
@@ -94,7 +98,7 @@ def _lines(found: Audit) -> tuple[Sequence[str], list[Sequence[str]]]:
     assert causal is not None  # noqa: S101, the caller has checked it
     before, after = causal.blind, causal.parts
     lines: list[Sequence[str]] = [
-        ("direct effect left, points", _left(before), _left(after)),
+        ("direct effect in the scores, points", _direct(before), _direct(after)),
         ("share of it passed on", _share(before), _share(after)),
     ]
     for metric in ("auc", "log_loss"):
@@ -103,8 +107,8 @@ def _lines(found: Audit) -> tuple[Sequence[str], list[Sequence[str]]]:
     return ("", "a blind model", "this model"), lines
 
 
-def _left(parts: GapParts | None) -> str:
-    return "–" if parts is None else _with_interval(parts.left, points)
+def _direct(parts: GapParts | None) -> str:
+    return "–" if parts is None else _with_interval(parts.direct, points)
 
 
 def _share(parts: GapParts | None) -> str:
