@@ -34,12 +34,9 @@ def beside(X: Any, other: Any) -> Any:
         return X.with_columns(other.values)
     frame, more = as_frame(X), list(columns(other))
     if frame is None:
-        values = np.column_stack([column.values for column in more])
-        return np.hstack([np.asarray(X), values])
+        return np.hstack([np.asarray(X), np.column_stack([column.values for column in more])])
     taken = set(frame.columns)
     names = [name if name not in taken else f"{name} (beside X)" for name in (c.name for c in more)]
-    backend = frame.implementation
-    return frame.with_columns(
-        nw.new_series(name, column.values.tolist(), backend=backend)
-        for name, column in zip(names, more, strict=True)
-    ).to_native()
+    values = {name: column.values.tolist() for name, column in zip(names, more, strict=True)}
+    added = nw.from_dict(values, backend=nw.get_native_namespace(frame))
+    return frame.with_columns(added[name] for name in names).to_native()

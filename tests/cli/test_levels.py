@@ -148,7 +148,7 @@ def test_a_test_part_with_too_few_rows_of_a_level_has_no_effects(people, tmp_pat
     arguments += ["--strengths", "0,1", "--test-fraction", "0.1", "-o", tmp_path / "f"]
     result = CliRunner().invoke(app, [str(each) for each in arguments])
     assert result.exit_code == 0, result.exception
-    assert "no direct effect left on the test rows" in result.stderr
+    assert "no direct effect left on the test rows" in result.output
     assert "validation rows" in (tmp_path / "f" / "frontier.html").read_text("utf-8")
 
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_validate
 
 import unsway
-from unsway import FairLogisticRegression, FairTarget, Grouping, audit_levels, estimate_effects
+from unsway import FairLogisticRegression, FairTarget, Grouping, audit, estimate_effects
 from unsway.models.folder import save_model
 
 EFFECTS = {"F": 0.0, "M": 0.9}, {"<30": -0.6, "30-50": 0.0, ">=50": 0.8}
@@ -148,7 +148,7 @@ def test_effects_are_those_of_each_combination_against_the_references(world):
 
 def test_combinations_of_few_rows_have_no_line_and_are_counted(world):
     rows = ~((world.cells == "M × <30") & (np.arange(len(world.y)) > 300))
-    found = audit_levels(
+    found = audit(
         world.y[rows],
         world.fair[rows],
         sensitive_features=world.z[rows],

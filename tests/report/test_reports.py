@@ -10,6 +10,7 @@ import pytest
 from report.conftest import HOSTILE, make_frontier
 
 from unsway.auditing import audit
+from unsway.auditing.numbers import points
 from unsway.report import charts, write_audit_report, write_frontier_report
 from unsway.sweeps import Frontier, Point
 
@@ -75,7 +76,7 @@ def test_the_numbers_shown_are_those_of_the_audit(audit_page, audited):
     _, text, _ = audit_page
     parts = audited["causal"]["parts"]
     for name in ("explained", "sharpness", "passed_on", "z_itself", "rest", "direct"):
-        assert f"{100 * parts[name]['estimate']:+.1f} (".replace("-", "−") in text
+        assert f"{points(parts[name]['estimate'])} (" in text
     parity = [r for r in audited["metrics"] if r["metric"] == "demographic_parity_difference"]
     assert f"{parity[0]['estimate']:.3f} ({parity[0]['low']:.3f} to" in text
 
