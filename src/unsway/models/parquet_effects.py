@@ -79,7 +79,7 @@ def estimate_effects_parquet(
     The estimates are those of `estimate_effects`, doubly robust with intervals by influence
     functions over all rows. Its models are those that XGBoost fits for fair targets: logistic
     regression stacked with boosted trees, cross-fitted on a sample of about ``sample_rows`` rows,
-    drawn by what they hold. They predict the other rows, which they have not seen. About 200 bytes
+    drawn by what they hold. They predict the other rows, which they have not seen. About 350 bytes
     of memory are needed for a row, whatever the number of columns.
 
     Parameters
