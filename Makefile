@@ -49,6 +49,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/training_step.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/external.py
+	$(BIN)/python benchmarks/effects_from_files.py
 	$(BIN)/python benchmarks/effects.py
 	$(BIN)/python benchmarks/verdict.py --minutes 600
 	$(BIN)/python benchmarks/verdict.py --page

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as parquet
-from external import COLUMNS, PARAMS, ROUNDS, THREADS, peak_gigabytes, write_people
+from external import COLUMNS, PARAMS, ROUNDS, THREADS, peak_gigabytes, run_alone, write_people
 from tables import write_table
 
 from unsway import estimate_effects, estimate_effects_parquet
@@ -67,15 +65,6 @@ TASKS = {
 }
 
 
-def run_alone(task: str, folder: Path) -> dict[str, float]:
-    """Run a task in a process of its own."""
-    command = [sys.executable, __file__, "--task", task, "--folder", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
 def measure(rows: int) -> Iterator[tuple[str, ...]]:
     """Yield a line for each contender on so many rows."""
     with tempfile.TemporaryDirectory() as name:
@@ -84,7 +73,7 @@ def measure(rows: int) -> Iterator[tuple[str, ...]]:
         for task in TASKS:
             if rows > MOST_IN_MEMORY and "memory" in task:
                 continue
-            found = run_alone(task, folder)
+            found = run_alone(task, folder, __file__)
             effect = f"{found['estimate']:.4f} ± {found['se']:.4f}" if "se" in found else ""
             line = f"{rows:,}", task, f"{found['seconds']:.0f}", f"{found['peak']:.2f}", effect
             print(line, flush=True)

@@ -98,9 +98,9 @@ def peak_gigabytes() -> float:
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1e6
 
 
-def run_alone(task: str, folder: Path) -> dict[str, float]:
-    """Run a task in a process of its own."""
-    command = [sys.executable, __file__, "--task", task, "--folder", str(folder)]
+def run_alone(task: str, folder: Path, script: str = __file__) -> dict[str, float]:
+    """Run a task of a script in a process of its own."""
+    command = [sys.executable, script, "--task", task, "--folder", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)

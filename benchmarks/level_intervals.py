@@ -15,13 +15,14 @@ import json
 import multiprocessing
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from levels import read_records
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit
@@ -170,16 +171,6 @@ def lines(models: str, known: list[Found]) -> list[list[str]]:
     return rows
 
 
-def read_records(folders: Iterable[Path]) -> dict[str, Found]:
-    """Return the draws that were measured before, by name."""
-    known = {}
-    for folder in folders:
-        for path in sorted(folder.glob(f"{RECORDS}*")):
-            texts = path.read_text("utf-8").splitlines()
-            known.update({line["draw"]: line["found"] for line in map(json.loads, texts)})
-    return known
-
-
 def run_one(name: str) -> tuple[str, Found]:
     """Return what is measured on the draw of this name."""
     warnings.simplefilter("ignore")  # small levels hardly overlap in some draws
@@ -218,7 +209,7 @@ def main() -> None:
     parser.add_argument("--note", help="a sentence for the page, such as where draws were made")
     given = parser.parse_args()
     folders = [*given.records, *([] if given.output is None else [given.output])]
-    known = read_records(folders)
+    known = read_records(folders, RECORDS)
     if given.page:
         write_page(known, given.draws, given.note)
     elif given.output is None:

@@ -136,11 +136,11 @@ def names_of(seeds: int) -> list[str]:
     return [f"{world} {outcome} {n} {seed}" for n, seed, world, outcome in every]
 
 
-def read_records(folders: Iterable[Path]) -> dict[str, Found]:
+def read_records(folders: Iterable[Path], file: str = RECORDS) -> dict[str, Any]:
     """Return the draws that were measured before, by name."""
     known = {}
     for folder in folders:
-        for path in sorted(folder.glob(f"{RECORDS}*")):
+        for path in sorted(folder.glob(f"{file}*")):
             texts = path.read_text("utf-8").splitlines()
             known.update({line["draw"]: line["found"] for line in map(json.loads, texts)})
     return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
 from abc import ABC, abstractmethod
@@ -26,6 +27,18 @@ _FORMULA = re.compile(r"[ \n]*[=+\-@\t\r]")
 _NUMBER = re.compile(
     r"\s*[+-]?(\d[\d.,]*|[.,]\d+|inf|infinity|nan)(e[+-]?\d+)?%?\s*", re.IGNORECASE
 )
+
+
+class Numbered(ABC):
+    """A result whose numbers have names: what its class adds is the mapping of them."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number by name, ready for JSON."""
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 class Tabular(ABC):

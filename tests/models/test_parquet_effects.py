@@ -161,3 +161,11 @@ def test_three_levels_are_refused_with_a_way_out(tmp_path):
 def test_a_column_has_one_role(tmp_path):
     with pytest.raises(ValueError, match="must be different columns"):
         estimate_effects_parquet(tmp_path, target="sex", sensitive="sex")
+
+
+def test_a_level_whose_label_is_always_the_same_is_refused(tmp_path):
+    table, _ = people(1_000)
+    y = np.where(table["sex"].to_numpy() == 1, 1, table["hired"].to_numpy())
+    other = table.set_column(table.column_names.index("hired"), "hired", pa.array(y))
+    with pytest.raises(ValueError, match="y is the same for every row of sensitive level '1'"):
+        estimate_effects_parquet(written(tmp_path, other), drop="weight", **ROLES)

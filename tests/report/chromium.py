@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,19 @@ def find_chromium():
     """Return the path of a Chromium, or None."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     return next((path for path in map(shutil.which, names) if path), None)
+
+
+@contextmanager
+def chromium():
+    """Give the installed browser, driven by Playwright; skip the test where one is missing."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = find_chromium()
+    if path is None:
+        pytest.skip("no Chromium is installed")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()
 
 
 class Sheet:

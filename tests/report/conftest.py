@@ -1,7 +1,7 @@
 """Results to report on, and a browser to look with."""
 
 import pytest
-from report.chromium import find_chromium
+from report.chromium import chromium
 
 from unsway import FairLogisticRegression, Parity, make_synthetic
 from unsway.auditing import audit
@@ -107,11 +107,5 @@ def frontier():
 @pytest.fixture(scope="module")  # its event loop must not run in the tests of other files
 def browser():
     """The installed Chromium; nothing is downloaded."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = find_chromium()
-    if path is None:
-        pytest.skip("no Chromium is installed")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with chromium() as found:
         yield found
-        found.close()

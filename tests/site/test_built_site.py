@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from report.chromium import Sheet, axe_script, find_chromium, serious_findings
+from report.chromium import Sheet, axe_script, chromium, serious_findings
 
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
 PAGES = [
@@ -28,14 +28,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = find_chromium()
-    if path is None:
-        pytest.skip("no Chromium is installed")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with chromium() as found:
         yield found
-        found.close()
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..display import page
-from ..frames import plain
+from ..frames import Numbered, plain
 from .causal import CausalAudit
 from .comparisons import Comparison
 from .evidence import Evidence, from_parts, name_groups
@@ -24,7 +23,7 @@ SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Audit:
+class Audit(Numbered):
     """What an audit found; made by `audit`. Printed, it is the decision with its tables.
 
     Parameters
@@ -120,10 +119,6 @@ class Audit:
             "settings": self.settings,
         }
         return dict(plain(found))
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_text(self) -> str:
         """Return the decision and the tables for a terminal."""

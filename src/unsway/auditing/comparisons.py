@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +13,7 @@ from ..effects import Effects, Estimate, balance, verdict
 from ..effects.estimate import Progress
 from ..effects.influence import Mean
 from ..effects.study import effects_of
-from ..frames import Tabular, plain
+from ..frames import Numbered, Tabular, plain
 from ..grouping import Grouping
 from ..rows import Rows
 from .causal import why_no_effects
@@ -46,7 +45,7 @@ _OF_NUMBERS = ("deviance", "deviance_explained", "rmse", "gini", "actual_over_ex
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Comparison(Tabular):
+class Comparison(Numbered, Tabular):
     """Models beside a reference, the first of them.
 
     Parameters
@@ -130,10 +129,6 @@ class Comparison(Tabular):
             found["margins"] = dict(self.margins)
             found["non_inferiority"] = [each.to_dict() for each in self.non_inferiority]
         return dict(plain(found))
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _title(self) -> str:
         return f"Comparison of {len(self.models)} models with {short(self.reference)}"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..effects.estimate import Estimate, check_confidence
-from ..frames import Tabular, plain
+from ..frames import Numbered, Tabular, plain
 from ..grouping import Grouping, check_grouping
 from .impact_measures import Finding, findings_of, people_in
 from .numbers import number
@@ -26,7 +25,7 @@ DIRECTIONS = {
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class AdverseImpact(Tabular):
+class AdverseImpact(Numbered, Tabular):
     """What `adverse_impact` found; its table has a row per segment, rule, level and measure.
 
     Parameters
@@ -88,10 +87,6 @@ class AdverseImpact(Tabular):
             "settings": self.settings,
         }
         return dict(plain(found))
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the adverse impact ratio of each level by the share approved; return the Axes."""

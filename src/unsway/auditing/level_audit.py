@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +16,7 @@ from ..effects.level_effects import LevelEffects
 from ..effects.level_left import LevelsLeft
 from ..effects.level_parts import LevelParts
 from ..effects.reported_levels import reported_levels, rows_not_reported
-from ..frames import plain
+from ..frames import Numbered, plain
 from ..rows import Rows
 from ..svg import Interval, intervals
 from .evidence import Evidence
@@ -36,7 +35,7 @@ LEVEL_SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class LevelAudit:
+class LevelAudit(Numbered):
     """What `audit` finds for three levels or more. Printed, it is the decision with its tables.
 
     Parameters
@@ -153,10 +152,6 @@ class LevelAudit:
             "settings": dict(self.settings),
         }
         return dict(plain(found))
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_text(self) -> str:
         """Return the verdict and the tables for a terminal."""

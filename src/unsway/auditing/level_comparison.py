@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from ..effects import Estimate
 from ..effects.influence import Mean
 from ..effects.level_left import LevelsLeft
 from ..effects.reported_levels import reported_levels
-from ..frames import Tabular, plain
+from ..frames import Numbered, Tabular, plain
 from ..rows import Rows
 from .evidence import Evidence
 from .inputs import Settings
@@ -29,7 +28,7 @@ from .verdict import Decision, decide
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class LevelComparison(Tabular):
+class LevelComparison(Numbered, Tabular):
     """Models beside a reference, the first of them, for three levels or more.
 
     As a frame it has a row per model and measure.
@@ -128,10 +127,6 @@ class LevelComparison(Tabular):
             "non_inferiority": [each.to_dict() for each in self.non_inferiority],
         }
         return dict(plain(found))
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_text(self) -> str:
         """Return the comparison for a terminal: each model's numbers, and its differences."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from .._typing import Floats
 from ..checks import check_number
 from ..effects.estimate import Progress
-from ..frames import Tabular, plain
+from ..frames import Numbered, Tabular, plain
 from ..rows import Rows
 from .causal import why_no_effects
 from .comparisons import Comparison, comparison
@@ -37,7 +36,7 @@ SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class NumberAudit(Tabular):
+class NumberAudit(Numbered, Tabular):
     """What an audit of predictions of numbers found; made by `audit` with ``loss=``.
 
     As a frame it has one row per metric and group.
@@ -125,10 +124,6 @@ class NumberAudit(Tabular):
             "settings": self.settings,
         }
         return dict(plain(found))
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_text(self) -> str:
         """Return the decision and the tables for a terminal."""

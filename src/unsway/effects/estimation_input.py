@@ -41,6 +41,12 @@ def check_rows(
     check_clusters(rows, cv)
     if not rows.groups.two:  # models of all levels together learn the effects of X from any
         return rows
+    check_outcome_varies(rows)
+    return rows
+
+
+def check_outcome_varies(rows: Rows) -> None:
+    """Raise where the outcome of a level is the same in every row that has a weight."""
     counted = np.ones(len(rows), dtype=bool) if rows.weights is None else rows.weights > 0
     for code, level in enumerate(rows.groups.levels):
         if np.ptp(rows.y[counted & (rows.groups.codes == code)]) == 0:
@@ -48,7 +54,6 @@ def check_rows(
                 f"y is the same for every row of sensitive level {str(level)!r}, so an effect of X "
                 "cannot be estimated there"
             )
-    return rows
 
 
 def check_clusters(rows: Rows, cv: int) -> None:

@@ -16,7 +16,7 @@ from .._typing import Floats, Index
 from ..checks import check_integer
 from ..effects import CrossFit, Effects, Nuisances
 from ..effects.estimation import effects_of_predictions
-from ..effects.estimation_input import check_clusters
+from ..effects.estimation_input import check_outcome_varies
 from ..effects.overlap import MAX_EXTREME_SHARE
 from ..effects.study import Study
 from ..effects.verdict import verdict
@@ -174,7 +174,7 @@ def nuisances_of_files(files: ParquetRows, rows: Rows, settings: EffectSettings)
             f"the sensitive attribute has {rows.groups.n_levels} levels; effects on files are "
             "those between two. Take the rows of two levels, or a sample that fits in memory"
         )
-    check_clusters(rows, settings.cv)
+    check_outcome_varies(rows)
     share = min(1.0, settings.sample_rows / files.n_rows)
     (chosen,) = draw_rows(files, files.engine_table(), rows, (share,), settings.random_state)
     positions = np.flatnonzero(chosen)

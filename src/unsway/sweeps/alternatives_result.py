@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..auditing.numbers import number, signed
 from ..effects import Estimate
-from ..frames import Tabular, plain
+from ..frames import Numbered, Tabular, plain
 from .candidate import Candidate
 from .finalists import Judged, choose, standing
 
@@ -31,7 +30,7 @@ _MEASURES = (
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Alternatives(Tabular):
+class Alternatives(Numbered, Tabular):
     """A search that has stopped; its table has a row per candidate, the champion first.
 
     Parameters
@@ -172,10 +171,6 @@ class Alternatives(Tabular):
             "notes": self.notes,
         }
         return dict(plain(found))
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw utility against the axis, a point per candidate; return the Axes."""
